@@ -1,0 +1,1 @@
+//! The paper: pure, no input or output.

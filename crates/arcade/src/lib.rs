@@ -1,0 +1,1 @@
+//! Atari games as environments: knows score and lives, not networks.

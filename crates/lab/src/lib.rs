@@ -1,0 +1,1 @@
+//! All effects live here: files, time, threads.

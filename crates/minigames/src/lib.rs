@@ -1,0 +1,1 @@
+//! Worlds that need no ROM.

@@ -1,0 +1,1 @@
+//! CPU engine: knows shapes, not rewards.

@@ -1,0 +1,1 @@
+//! What a run writes down: plain structs with units in their names.

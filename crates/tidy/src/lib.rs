@@ -1,0 +1,1 @@
+//! Tests only: the arrows between crates, the paper tags, the links in `docs/`.

@@ -1,0 +1,1 @@
+//! An Atari 2600: knows chips, not games.

@@ -1,13 +1,20 @@
 //! One file per command: its arguments, its help, its deed.
 
+mod bench;
+
 use crate::output::{Outcome, Output};
 use clap::Subcommand;
 
 /// Everything `sane` can do.
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    /// Measure how fast the parts are on this machine
+    Bench(bench::Args),
+}
 
 /// Does it.
-pub fn run(command: Command, _output: &Output) -> Outcome {
-    match command {}
+pub fn run(command: Command, output: &Output) -> Outcome {
+    match command {
+        Command::Bench(args) => bench::run(args, output),
+    }
 }

@@ -1,0 +1,72 @@
+//! Rules that a machine can see: where `unsafe` may stand, how long a file may be, what no file may say.
+
+/// The files of `nn` that may use `unsafe`.
+const KERNELS: &str = "crates/nn/src/kernels";
+
+/// Longer than this, a file holds a second idea.
+const MOST_LINES: usize = 500;
+
+fn code_lines(content: &str) -> impl Iterator<Item = &str> {
+    content.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+fn says_unsafe(line: &str) -> bool {
+    line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == "unsafe")
+}
+
+#[test]
+fn unsafe_stands_in_the_kernels_alone() {
+    for text in sane_tidy::sources() {
+        if !text.path.starts_with(KERNELS) {
+            assert!(!code_lines(&text.content).any(says_unsafe), "{} uses unsafe", text.path);
+        }
+    }
+}
+
+#[test]
+fn every_unsafe_block_states_its_argument() {
+    for text in sane_tidy::sources().iter().filter(|text| text.path.starts_with(KERNELS)) {
+        let lines: Vec<&str> = text.content.lines().collect();
+        for (i, line) in lines.iter().enumerate() {
+            if line.trim_start().starts_with("//") || !line.contains("unsafe {") {
+                continue;
+            }
+            let argued = lines[i.saturating_sub(6)..=i].iter().any(|near| near.contains("SAFETY:"));
+            assert!(argued, "{}:{}: an unsafe block without its SAFETY argument", text.path, i + 1);
+        }
+    }
+}
+
+#[test]
+fn every_crate_but_nn_forbids_unsafe() {
+    for text in sane_tidy::texts("crates", &["src/lib.rs", "src/main.rs", "lib.rs", "main.rs"]) {
+        let is_root = text.path.ends_with("/src/lib.rs") || text.path.ends_with("/src/main.rs");
+        if is_root && !text.path.starts_with("crates/nn/") {
+            assert!(text.content.contains("#![forbid(unsafe_code)]"), "{} does not forbid unsafe code", text.path);
+        }
+    }
+}
+
+#[test]
+fn no_source_file_holds_a_second_idea() {
+    for text in sane_tidy::sources() {
+        let lines = text.content.lines().count();
+        assert!(lines <= MOST_LINES, "{} has {lines} lines", text.path);
+    }
+}
+
+#[test]
+fn every_source_file_says_at_its_top_what_it_is() {
+    for text in sane_tidy::sources() {
+        assert!(text.content.starts_with("//!"), "{} does not begin with //!", text.path);
+    }
+}
+
+#[test]
+fn nothing_is_left_unfinished_or_skipped() {
+    for text in sane_tidy::sources() {
+        for word in ["todo!(", "unimplemented!(", "#[ignore", "FIXME", "XXX", "for now", "simplified"] {
+            assert!(!text.content.contains(word), "{} says {word}", text.path);
+        }
+    }
+}

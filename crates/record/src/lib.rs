@@ -1,1 +1,20 @@
-//! What a run writes down: plain structs with units in their names.
+//! What a run writes down: plain structs with units in their names, and the files they go to.
+//!
+//! [`Event`]s (one JSON line each) hold everything that repeats bit for bit; [`Timing`]s hold what does not: clocks,
+//! speeds, thread counts. [`TensorBoard`] writes the same numbers once more, for the program of that name.
+#![forbid(unsafe_code)]
+
+mod error;
+mod event;
+mod jsonl;
+mod tensorboard;
+mod timing;
+
+pub use error::RecordError;
+pub use event::{
+    EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RunFinished, RunStarted,
+    SCHEMA_VERSION, SigmaRange,
+};
+pub use jsonl::{JsonlFile, Records, read_jsonl};
+pub use tensorboard::{Histogram, TensorBoard};
+pub use timing::{Shares, StopReason, Timing};

@@ -1,0 +1,232 @@
+//! What happened in a run, as plain structs: one line of `events.jsonl` each.
+//!
+//! Nothing in here depends on the clock, the machine or the number of threads, so that the file of a run that was killed
+//! and resumed equals, byte for byte, that of one never interrupted. `docs/metrics.md` explains each field.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the shapes below; the first line of each file names it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One line of `events.jsonl` (training) or `evaluations.jsonl` (evaluation).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The first line.
+    RunStarted(RunStarted),
+    /// A whole episode is over.
+    EpisodeFinished(EpisodeFinished),
+    /// A fixed number of interactions has passed.
+    IntervalFinished(IntervalFinished),
+    /// The last line of a run that reached its number of interactions.
+    RunFinished(RunFinished),
+    /// A policy was measured.
+    EvaluationFinished(EvaluationFinished),
+}
+
+/// What is being run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The world as typed on the command line.
+    pub world: String,
+    /// The agent: `eps-greedy`, `noisynet`, `sane`, `q-sane`.
+    pub agent: String,
+    /// The seed all streams come from.
+    pub seed: u64,
+    /// Names of the actions, in order.
+    pub actions: Vec<String>,
+    /// Trainable numbers of the online network.
+    pub parameters: u64,
+}
+
+/// How an episode ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EpisodeEnd {
+    /// The game was over.
+    GameOver,
+    /// A time limit cut it.
+    TimeLimit,
+}
+
+/// |σ| over a stretch of interactions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SigmaRange {
+    /// Mean of |σ|.
+    pub mean_abs: f64,
+    /// Smallest |σ|.
+    pub min_abs: f64,
+    /// Largest |σ|.
+    pub max_abs: f64,
+}
+
+/// A whole episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EpisodeFinished {
+    /// Interactions of the run when the episode ended.
+    pub interactions: u64,
+    /// Number of the episode, from 1.
+    pub episode: u64,
+    /// Sum of the raw rewards.
+    pub return_raw: f64,
+    /// Length in interactions.
+    pub length_interactions: u64,
+    /// Length in frames of the world.
+    pub length_frames: u64,
+    /// How it ended.
+    pub ending: EpisodeEnd,
+    /// Mean of `return_raw` over the last 100 episodes (fewer at the beginning).
+    pub return_mean_last_100: f64,
+    /// ε at the end of the episode (ε-greedy agents).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// |σ| of the states acted in (agents with a σ).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sigma: Option<SigmaRange>,
+    /// Share of interactions in which the noisy greedy action differed from the noise-free one, or, for ε-greedy
+    /// agents, in which the random action differed from the greedy one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_exploration_share: Option<f64>,
+}
+
+/// Health of the perturbation module over the batches of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ModuleHealth {
+    /// Mean over batches of the mean |σ|.
+    pub sigma_mean_abs: f64,
+    /// Smallest |σ| met.
+    pub sigma_min_abs: f64,
+    /// Largest |σ| met.
+    pub sigma_max_abs: f64,
+    /// Share of states whose σ is negative.
+    pub sigma_negative_share: f64,
+    /// Share of hidden units active for at least one state of a batch; 0 means the module has died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_units_share: Option<f64>,
+}
+
+/// Means over the interactions and train steps since the last such line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntervalFinished {
+    /// Interactions of the run so far.
+    pub interactions: u64,
+    /// Frames of the world so far.
+    pub frames: u64,
+    /// Episodes finished so far.
+    pub episodes: u64,
+    /// Optimiser steps so far.
+    pub train_steps: u64,
+    /// Transitions in the replay.
+    pub replay_transitions: u64,
+    /// Mean of the last 100 returns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_mean_last_100: Option<f64>,
+    /// ε now (ε-greedy agents).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// |σ| of the states acted in (agents with a σ).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sigma: Option<SigmaRange>,
+    /// As in [`EpisodeFinished::effective_exploration_share`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_exploration_share: Option<f64>,
+    /// Mean loss (absent before learning starts).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_mean: Option<f64>,
+    /// Mean of Q(s, a) over the batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub q_mean: Option<f64>,
+    /// Mean of the targets over the batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_mean: Option<f64>,
+    /// Mean Euclidean length of the gradient.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gradient_norm_mean: Option<f64>,
+    /// The perturbation module, over the batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<ModuleHealth>,
+}
+
+/// The run reached its number of interactions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// Interactions.
+    pub interactions: u64,
+    /// Frames of the world.
+    pub frames: u64,
+    /// Whole episodes.
+    pub episodes: u64,
+    /// Optimiser steps.
+    pub train_steps: u64,
+    /// Mean of the last 100 returns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_mean_last_100: Option<f64>,
+}
+
+/// The result of one evaluation in one noise mode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvaluationFinished {
+    /// The world evaluated in.
+    pub world: String,
+    /// The environment profile evaluated in.
+    pub profile: String,
+    /// The agent.
+    pub agent: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Interactions of training behind the policy.
+    pub trained_interactions: u64,
+    /// `off` or `on`.
+    pub noise: String,
+    /// Name of the seed that the starts of the episodes come from.
+    pub start_seed: u64,
+    /// Interactions played.
+    pub interactions: u64,
+    /// Whole episodes played.
+    pub episodes: u64,
+    /// Mean of the raw returns.
+    pub return_mean: f64,
+    /// Their standard deviation (n − 1).
+    pub return_std: f64,
+    /// Their median.
+    pub return_median: f64,
+    /// Bootstrap 95 % interval of the mean: lower and upper end.
+    pub return_mean_interval_95: [f64; 2],
+    /// (agent − random) / (human − random), where those scores are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human_normalised: Option<f64>,
+    /// Share of interactions in which the noise changed the greedy action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_exploration_share: Option<f64>,
+    /// |σ| of the states met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sigma: Option<SigmaRange>,
+    /// Mean over all states of the true risk, in worlds that know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub true_risk_mean: Option<f64>,
+    /// Return of each episode, in the order of their starts.
+    pub returns: Vec<f64>,
+    /// Length of each episode in interactions.
+    pub lengths_interactions: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_names_its_kind_first_and_leaves_out_what_it_does_not_know() {
+        let event = Event::RunFinished(RunFinished {
+            interactions: 8,
+            frames: 32,
+            episodes: 1,
+            train_steps: 2,
+            return_mean_last_100: None,
+        });
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(line, r#"{"event":"run_finished","interactions":8,"frames":32,"episodes":1,"train_steps":2}"#);
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+}

@@ -1,5 +1,6 @@
 //! One file per command: its arguments, its help, its deed.
 
+mod agents;
 mod bench;
 
 use crate::output::{Outcome, Output};
@@ -8,6 +9,8 @@ use clap::Subcommand;
 /// Everything `sane` can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// List the agents, what they are and how many parameters they learn
+    Agents(agents::Args),
     /// Measure how fast the parts are on this machine
     Bench(bench::Args),
 }
@@ -15,6 +18,7 @@ pub enum Command {
 /// Does it.
 pub fn run(command: Command, output: &Output) -> Outcome {
     match command {
+        Command::Agents(args) => agents::run(args, output),
         Command::Bench(args) => bench::run(args, output),
     }
 }

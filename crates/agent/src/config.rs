@@ -1,0 +1,167 @@
+//! An agent's configuration: plain data, defaults from the paper, every number checked before it is used.
+
+use crate::{AgentError, Exploration, Module, NetworkSpec, Noise, Objective};
+use sane_env::EnvSpec;
+use serde::{Deserialize, Serialize};
+
+/// Everything that makes an agent but the world it lives in. The default is the paper's simple-SANE on Atari.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// How it explores.
+    pub exploration: Exploration,
+    /// Its main network.
+    pub network: NetworkSpec,
+    /// Its optimiser.
+    pub optimiser: AdamConfig,
+    /// Discount γ.
+    pub gamma: f32,
+    /// Whether the online network chooses the action that the target network values.
+    pub double_q: bool,
+    /// What is minimised.
+    pub objective: Objective,
+    /// Largest norm of the whole gradient; none means unclipped, which is the paper's and the faster way.
+    pub clip_gradient_norm: Option<f32>,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            exploration: Exploration::Sane { module: Module::default(), noise: Noise::default() },
+            network: NetworkSpec::nature(),
+            optimiser: AdamConfig::default(),
+            gamma: 0.99,
+            double_q: false,
+            objective: Objective::TdError,
+            clip_gradient_norm: None,
+        }
+    }
+}
+
+/// Adam's numbers (Kingma and Ba 2015), the paper's by default.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdamConfig {
+    /// Step size α.
+    pub learning_rate: f32,
+    /// Decay of the first moment.
+    pub beta_1: f32,
+    /// Decay of the second moment.
+    pub beta_2: f32,
+    /// Added to the root of the second moment.
+    pub epsilon: f32,
+}
+
+impl Default for AdamConfig {
+    fn default() -> Self {
+        Self { learning_rate: 6.25e-5, beta_1: 0.9, beta_2: 0.999, epsilon: 1.5e-4 }
+    }
+}
+
+impl AgentConfig {
+    /// The paper's configuration of a named agent, its network chosen to suit the world.
+    pub fn named(name: &str, world: &EnvSpec) -> Option<Self> {
+        let exploration = Exploration::named(name)?;
+        Some(Self { exploration, network: NetworkSpec::for_world(world), ..Self::default() })
+    }
+
+    /// Refuses numbers that cannot be, naming the key.
+    pub fn check(&self) -> Result<(), AgentError> {
+        let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = self.optimiser;
+        in_range("optimiser.learning_rate", learning_rate, 0.0..f32::INFINITY, "a number of at least 0")?;
+        in_range("optimiser.beta_1", beta_1, 0.0..1.0, "a number in [0, 1)")?;
+        in_range("optimiser.beta_2", beta_2, 0.0..1.0, "a number in [0, 1)")?;
+        in_range("optimiser.epsilon", epsilon, f32::MIN_POSITIVE..f32::INFINITY, "a number above 0")?;
+        in_range("gamma", self.gamma, 0.0..1.0 + f32::EPSILON, "a number in [0, 1]")?;
+        if let Some(norm) = self.clip_gradient_norm {
+            in_range("clip_gradient_norm", norm, f32::MIN_POSITIVE..f32::INFINITY, "a number above 0")?;
+        }
+        self.check_exploration()?;
+        self.objective.check()
+    }
+
+    fn check_exploration(&self) -> Result<(), AgentError> {
+        match &self.exploration {
+            Exploration::EpsGreedy { epsilon } => {
+                for (key, value) in
+                    [("exploration.epsilon.first", epsilon.first), ("exploration.epsilon.last", epsilon.last)]
+                {
+                    in_range(key, value, 0.0..1.0 + f32::EPSILON, "a probability in [0, 1]")?;
+                }
+            }
+            Exploration::NoisyNet { sigma_0, .. } => {
+                in_range("exploration.sigma_0", *sigma_0, 0.0..f32::INFINITY, "a number of at least 0")?;
+            }
+            Exploration::SaneConstant { initial_sigma, .. } => {
+                in_range("exploration.initial_sigma", *initial_sigma, f32::MIN..f32::INFINITY, "a finite number")?;
+            }
+            _ => {}
+        }
+        let hidden = self.exploration.module().map_or(&[][..], |module| &module.hidden);
+        match hidden.iter().position(|&width| width == 0) {
+            Some(i) => Err(AgentError::Zero { layer: format!("sigma{}", i + 1), problem: "0 outputs".into() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses a number outside `range`.
+pub(crate) fn in_range(
+    key: &'static str,
+    value: f32,
+    range: std::ops::Range<f32>,
+    expected: &'static str,
+) -> Result<(), AgentError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(AgentError::OutOfRange { key, value: value.to_string(), expected })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_the_table_of_the_paper() {
+        let config = AgentConfig::default();
+        let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = config.optimiser;
+        assert_eq!((learning_rate, beta_1, beta_2, epsilon), (6.25e-5, 0.9, 0.999, 1.5e-4));
+        assert_eq!((config.gamma, config.double_q, config.clip_gradient_norm), (0.99, false, None));
+        assert_eq!(config.exploration.module().unwrap().hidden, [256]);
+        assert_eq!(config.network.hidden, [512]);
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_refused_by_their_key() {
+        let adam = AdamConfig::default();
+        let cases = [
+            (AgentConfig { gamma: 1.5, ..AgentConfig::default() }, "gamma = 1.5"),
+            (AgentConfig { gamma: f32::NAN, ..AgentConfig::default() }, "gamma = NaN"),
+            (
+                AgentConfig { optimiser: AdamConfig { learning_rate: -1.0, ..adam }, ..AgentConfig::default() },
+                "optimiser.learning_rate = -1",
+            ),
+            (
+                AgentConfig { optimiser: AdamConfig { beta_2: 1.0, ..adam }, ..AgentConfig::default() },
+                "optimiser.beta_2 = 1",
+            ),
+            (AgentConfig { clip_gradient_norm: Some(0.0), ..AgentConfig::default() }, "clip_gradient_norm = 0"),
+        ];
+        for (config, start) in cases {
+            let text = config.check().unwrap_err().to_string();
+            assert!(text.starts_with(start), "{text}");
+        }
+        assert_eq!(AgentConfig::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_module_without_width_is_refused_by_its_layer() {
+        let module = Module { hidden: vec![256, 0], ..Module::default() };
+        let config = AgentConfig {
+            exploration: Exploration::Sane { module, noise: Noise::default() },
+            ..AgentConfig::default()
+        };
+        assert!(config.check().unwrap_err().to_string().starts_with("sigma2: "));
+    }
+}

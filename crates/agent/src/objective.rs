@@ -1,0 +1,178 @@
+//! What is minimised: the squared TD error and, if wanted, the KL term of the paper's evidence lower bound.
+//!
+//! (Q(s, a), T, σ(s), parameters) → loss and its derivatives. Derivations: docs/derivations.md.
+
+use crate::AgentError;
+use crate::config::in_range;
+use serde::{Deserialize, Serialize};
+
+/// The objective, to be minimised.
+///
+/// ```text
+/// max Σᵢ −(Q(sᵢ, aᵢ; θ̂ᵢ) − Tᵢ)²                                                [SANE:objective-td]
+/// max Σᵢ [−C₁ (Q(sᵢ, aᵢ; θ̂ᵢ) − Tᵢ)² − (1/N) KL(q(θ|sᵢ), p(θ))]                 [SANE:objective-elbo]
+/// ```
+///
+/// Divided by −C₁·N this is the mean squared TD error plus `kl_weight` times the mean KL, with
+/// `kl_weight` = 1/(C₁ N) = 2σₑ²/N.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Objective {
+    /// The squared TD error alone: the paper argues that it dominates.
+    #[default]
+    TdError,
+    /// The whole evidence lower bound, prior N(0, I).
+    Elbo {
+        /// 2σₑ²/N, for N transitions with an error variance of σₑ².
+        #[serde(default = "one_million_transitions")]
+        kl_weight: f32,
+    },
+    /// The two penalties the authors tried: `parameters`·½‖θ‖² + `sigma`·mean(σ²/2 − log|σ|).
+    Penalties {
+        /// Weight of ½‖θ‖².
+        #[serde(default = "authors_parameter_weight")]
+        parameters: f32,
+        /// Weight of the mean of σ²/2 − log|σ|.
+        #[serde(default = "authors_sigma_weight")]
+        sigma: f32,
+    },
+}
+
+/// The objective resolved for one network: λ_μ·½‖μ‖² + λ_σ·(mean over σ(s), or sum over σ_w, of σ²/2 − log|σ|) + constant.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Regulariser {
+    /// Weight of ½‖μ‖² over all means.
+    pub parameters: f32,
+    /// Weight of the mean over a batch of σ(s)²/2 − log|σ(s)|.
+    pub state_sigma: f32,
+    /// Weight of the sum over NoisyNet's deviations of σ²/2 − log|σ|.
+    pub weight_sigma: f32,
+    /// What does not depend on any parameter.
+    pub constant: f32,
+}
+
+impl Objective {
+    /// Loss of a batch and ∂L/∂Q(sᵢ, aᵢ) into `slope`.
+    ///
+    /// ```text
+    /// L = 1/b Σᵢ (Q(sᵢ, aᵢ) − Tᵢ)²,   ∂L/∂Q(sᵢ, aᵢ) = 2/b (Q(sᵢ, aᵢ) − Tᵢ)            [SANE:loss]
+    /// ```
+    pub fn td_loss(q_taken: &[f32], targets: &[f32], slope: &mut [f32]) -> f32 {
+        assert_eq!(q_taken.len(), targets.len(), "td_loss: {} values, {} targets", q_taken.len(), targets.len());
+        let b = q_taken.len() as f32;
+        let mut sum = 0.0;
+        for ((q, target), slope) in q_taken.iter().zip(targets).zip(slope) {
+            let error = q - target;
+            sum += error * error;
+            *slope = 2.0 / b * error;
+        }
+        sum / b
+    }
+
+    /// KL between q = N(μ, diag(σ²)) and p = N(0, I), the part of one parameter that depends on its deviation,
+    /// and its derivative.
+    ///
+    /// ```text
+    /// KL(q, p) = ½ [−log|Σ| + tr Σ + ‖μ‖² − k] = ½‖μ‖² + Σⱼ (σⱼ²/2 − log|σⱼ| − ½)     [SANE:kl]
+    /// ```
+    ///
+    /// SANE has one σ(s) for all k₂ perturbed parameters, NoisyNet one σ per parameter. What is not perturbed has a
+    /// constant, vanishing deviation and gives only its ½μ².
+    pub fn kl_of_deviation(sigma: f32) -> (f32, f32) {
+        (0.5 * sigma * sigma - sigma.abs().ln(), sigma - 1.0 / sigma)
+    }
+
+    /// The weights for a network with `perturbed` perturbed parameters per σ(s) (SANE) or `deviations` σ_w (NoisyNet).
+    pub(crate) fn regulariser(self, perturbed: usize, deviations: usize) -> Option<Regulariser> {
+        match self {
+            Self::TdError => None,
+            Self::Elbo { kl_weight } => Some(Regulariser {
+                parameters: kl_weight,
+                state_sigma: kl_weight * perturbed as f32,
+                weight_sigma: kl_weight,
+                constant: -0.5 * kl_weight * (perturbed + deviations) as f32,
+            }),
+            Self::Penalties { parameters, sigma } => Some(Regulariser {
+                parameters,
+                state_sigma: sigma,
+                weight_sigma: if deviations == 0 { 0.0 } else { sigma / deviations as f32 },
+                constant: 0.0,
+            }),
+        }
+    }
+
+    /// Refuses weights that cannot be.
+    pub(crate) fn check(self) -> Result<(), AgentError> {
+        let weights = match self {
+            Self::TdError => [None, None],
+            Self::Elbo { kl_weight } => [Some(("objective.kl_weight", kl_weight)), None],
+            Self::Penalties { parameters, sigma } => {
+                [Some(("objective.parameters", parameters)), Some(("objective.sigma", sigma))]
+            }
+        };
+        weights
+            .into_iter()
+            .flatten()
+            .try_for_each(|(key, value)| in_range(key, value, 0.0..f32::INFINITY, "a number of at least 0"))
+    }
+}
+
+// One million transitions, as many as the replay holds, and an error variance of 1.
+fn one_million_transitions() -> f32 {
+    2e-6
+}
+
+fn authors_parameter_weight() -> f32 {
+    1e-4
+}
+
+fn authors_sigma_weight() -> f32 {
+    1e-2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loss_is_the_mean_of_the_squared_errors() {
+        let mut slope = [0.0; 2];
+        let loss = Objective::td_loss(&[1.0, 2.0], &[0.0, 4.0], &mut slope);
+        assert_eq!((loss, slope), (2.5, [1.0, -2.0]));
+    }
+
+    #[test]
+    fn kl_vanishes_only_at_the_prior() {
+        let kl = |sigma: f32| Objective::kl_of_deviation(sigma).0 - 0.5;
+        assert_eq!(kl(1.0), 0.0);
+        assert!(0.0 < kl(0.5) && 0.0 < kl(2.0) && kl(-0.5) == kl(0.5));
+        assert_eq!(Objective::kl_of_deviation(1.0).1, 0.0);
+    }
+
+    #[test]
+    fn the_slope_of_the_kl_matches_finite_differences() {
+        for sigma in [-1.7_f32, -0.2, 0.05, 0.9, 3.0] {
+            let at = |s: f64| 0.5 * s * s - s.abs().ln();
+            let h = 1e-6;
+            let expected = (at(f64::from(sigma) + h) - at(f64::from(sigma) - h)) / (2.0 * h);
+            let (_, slope) = Objective::kl_of_deviation(sigma);
+            assert!((f64::from(slope) - expected).abs() < 1e-4 * expected.abs().max(1.0), "{sigma}");
+        }
+    }
+
+    #[test]
+    fn the_bound_of_a_network_equals_the_hand_computation() {
+        // k₂ = 10 perturbed parameters, σ(s) = 0.5, ‖μ‖² = 4, weight 0.1:
+        // 0.1 · ½[10 (0.25 − 1 − log 0.25) + 4] = 0.1 · ½[10 · 0.636294 + 4] = 0.518147.
+        let weights = Objective::Elbo { kl_weight: 0.1 }.regulariser(10, 0).unwrap();
+        let (deviation, _) = Objective::kl_of_deviation(0.5);
+        let kl = weights.parameters * 0.5 * 4.0 + weights.state_sigma * deviation + weights.constant;
+        assert!((kl - 0.518_147).abs() < 1e-6, "{kl}");
+    }
+
+    #[test]
+    fn a_negative_weight_is_refused() {
+        let text = Objective::Penalties { parameters: 1e-4, sigma: -1.0 }.check().unwrap_err().to_string();
+        assert!(text.starts_with("objective.sigma = -1 "), "{text}");
+    }
+}

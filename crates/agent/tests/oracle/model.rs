@@ -1,0 +1,237 @@
+//! The paper's agents written out literally in f64: convolutions as sums, perturbed weights really built, per example.
+
+use super::number::Number;
+use sane_agent::{AgentConfig, Exploration, Objective, QFeatures, SigmaForm};
+use sane_env::{Element, EnvSpec};
+use std::collections::BTreeMap;
+
+/// Parameters by name, PyTorch's layout: shape and values.
+pub type Params<N> = BTreeMap<String, (Vec<usize>, Vec<N>)>;
+
+/// Noise of one network in one pass: name (`z_in1`, `z_out1`, or `eps_w1`, `eps_b1`) → numbers, and how many rows.
+pub type PassNoise = BTreeMap<String, (usize, Vec<f64>)>;
+
+/// An agent in a world.
+pub struct Model<'a> {
+    pub config: &'a AgentConfig,
+    pub world: &'a EnvSpec,
+}
+
+/// What a pass gives for one state.
+pub struct Values<N> {
+    pub q: Vec<N>,
+    /// One per network, per layer or per weight; empty without.
+    pub sigma: Vec<N>,
+}
+
+/// What one pass may use beside the state.
+#[derive(Clone, Copy)]
+pub struct Extras<'a> {
+    /// None: no perturbation at all.
+    pub noise: Option<(&'a PassNoise, usize)>,
+    /// log(1 + n(s)), if the module reads it.
+    pub log_visits: Option<f64>,
+    pub q_features: QFeatures,
+}
+
+impl Model<'_> {
+    /// Action values and σ of one state.
+    pub fn values<N: Number>(&self, params: &Params<N>, state: &[u8], extras: Extras) -> Values<N> {
+        let h = self.features(params, state);
+        let Some((noise, example)) = extras.noise else {
+            return Values { q: self.head(params, &h, None), sigma: Vec::new() };
+        };
+        if matches!(self.config.exploration, Exploration::EpsGreedy { .. }) {
+            return Values { q: self.head(params, &h, None), sigma: Vec::new() };
+        }
+        if matches!(self.config.exploration, Exploration::NoisyNet { .. }) {
+            return Values { q: self.head(params, &h, Some((&[], noise, example))), sigma: Vec::new() };
+        }
+        let q_clean: Vec<N> = self.head(params, &h, None).into_iter().map(Number::detached).collect();
+        let mut sigma = self.sigma(params, &h, &q_clean, extras.log_visits);
+        if extras.q_features == QFeatures::Noisy {
+            let noisy = self.head(params, &h, Some((&sigma, noise, example)));
+            let noisy: Vec<N> = noisy.into_iter().map(Number::detached).collect();
+            sigma = self.sigma(params, &h, &noisy, extras.log_visits);
+        }
+        Values { q: self.head(params, &h, Some((&sigma, noise, example))), sigma }
+    }
+
+    /// h(s): convolutions with ReLU, flattened channels first.
+    fn features<N: Number>(&self, params: &Params<N>, state: &[u8]) -> Vec<N> {
+        let frame = self.world.frame;
+        let (mut c, mut h, mut w) = (self.world.state_channels(), frame.height, frame.width);
+        let mut x: Vec<N> = match frame.element {
+            Element::U8 { full_scale } => {
+                state.iter().map(|&byte| N::constant(f64::from(byte) / f64::from(full_scale))).collect()
+            }
+            Element::F32 => state
+                .chunks_exact(4)
+                .map(|b| N::constant(f64::from(f32::from_le_bytes(b.try_into().unwrap()))))
+                .collect(),
+        };
+        for (n, conv) in self.config.network.convolutions.iter().enumerate() {
+            let weight = &params[&format!("conv{}.weight", n + 1)].1;
+            let bias = params.get(&format!("conv{}.bias", n + 1));
+            let (k, s) = (conv.kernel, conv.stride);
+            let (oh, ow) = ((h - k) / s + 1, (w - k) / s + 1);
+            let mut y = Vec::new();
+            for o in 0..conv.filters {
+                for (oy, ox) in (0..oh).flat_map(|oy| (0..ow).map(move |ox| (oy, ox))) {
+                    let mut sum = bias.map_or(N::constant(0.0), |(_, b)| b[o]);
+                    for ci in 0..c {
+                        for (ky, kx) in (0..k).flat_map(|ky| (0..k).map(move |kx| (ky, kx))) {
+                            let pixel = x[(ci * h + oy * s + ky) * w + ox * s + kx];
+                            sum = sum + weight[((o * c + ci) * k + ky) * k + kx] * pixel;
+                        }
+                    }
+                    y.push(sum.relu());
+                }
+            }
+            (x, c, h, w) = (y, conv.filters, oh, ow);
+        }
+        x
+    }
+
+    /// The dense layers; with noise, w̃ = w + σ·ε is built for this one state.
+    fn head<N: Number>(&self, params: &Params<N>, h: &[N], noise: Option<(&[N], &PassNoise, usize)>) -> Vec<N> {
+        let layers = self.config.network.hidden.len() + 1;
+        let noisy_net = matches!(self.config.exploration, Exploration::NoisyNet { .. });
+        let (weight_name, bias_name) = if noisy_net { ("weight_mu", "bias_mu") } else { ("weight", "bias") };
+        let mut x = h.to_vec();
+        let mut weights_before = 0;
+        for k in 1..=layers {
+            let (shape, weight) = &params[&format!("fc{k}.{weight_name}")];
+            let bias = &params[&format!("fc{k}.{bias_name}")].1;
+            let (m, l) = (shape[0], shape[1]);
+            let (mut weight, mut bias) = (weight.clone(), bias.clone());
+            if let Some((sigma, noise, example)) = noise {
+                let deviation = |place: usize, row: usize, column: Option<usize>| match &self.config.exploration {
+                    Exploration::NoisyNet { .. } => match column {
+                        Some(i) => params[&format!("fc{k}.weight_sigma")].1[row * l + i],
+                        None => params[&format!("fc{k}.bias_sigma")].1[row],
+                    },
+                    Exploration::SaneLayerwise { .. } => sigma[k - 1],
+                    Exploration::SaneWeightwise { .. } => sigma[weights_before + place],
+                    _ => sigma[0],
+                };
+                let epsilon = LayerNoise { noise, example, k, l, m };
+                for j in 0..m {
+                    for i in 0..l {
+                        let place = j * l + i;
+                        weight[place] =
+                            weight[place] + deviation(place, j, Some(i)) * N::constant(epsilon.of_weight(j, i));
+                    }
+                    bias[j] = bias[j] + deviation(m * l + j, j, None) * N::constant(epsilon.of_bias(j));
+                }
+            }
+            x = dense(&weight, &bias, &x);
+            if k < layers {
+                x = x.into_iter().map(Number::relu).collect();
+            }
+            weights_before += m * l + m;
+        }
+        x
+    }
+
+    fn sigma<N: Number>(&self, params: &Params<N>, h: &[N], q: &[N], log_visits: Option<f64>) -> Vec<N> {
+        let Some(module) = self.config.exploration.module() else {
+            return params["sigma"].1.clone();
+        };
+        let mut x = h.to_vec();
+        if matches!(self.config.exploration, Exploration::QSane { .. }) {
+            x.extend(q);
+        }
+        x.extend(log_visits.map(N::constant));
+        for k in 1..=module.hidden.len() + 1 {
+            x = dense(&params[&format!("sigma{k}.weight")].1, &params[&format!("sigma{k}.bias")].1, &x);
+            if k <= module.hidden.len() {
+                x = x.into_iter().map(Number::relu).collect();
+            }
+        }
+        match module.sigma {
+            SigmaForm::Linear => x,
+            SigmaForm::Softplus => x.into_iter().map(|u| (u - N::constant(3.0)).softplus()).collect(),
+        }
+    }
+
+    /// What the KL term adds to the loss.
+    pub fn penalty<N: Number>(&self, params: &Params<N>, sigmas: &[Vec<N>]) -> N {
+        let half = N::constant(0.5);
+        let kl = |s: N| half * s * s - s.ln_abs();
+        let mean = |values: Vec<N>, over: f64| {
+            values.into_iter().fold(N::constant(0.0), |sum, v| sum + v) * N::constant(1.0 / over)
+        };
+        let is_deviation = |name: &str| name.ends_with("_sigma");
+        let square =
+            params.iter().filter(|(name, _)| !is_deviation(name) && *name != "sigma").flat_map(|(_, (_, v))| v);
+        let square = half * square.fold(N::constant(0.0), |sum, &v| sum + v * v);
+        let weight_deviations: Vec<N> =
+            params.iter().filter(|(name, _)| is_deviation(name)).flat_map(|(_, (_, v))| v.clone()).map(kl).collect();
+        let perturbed: Vec<f64> = (1..=self.config.network.hidden.len() + 1)
+            .filter_map(|k| params.get(&format!("fc{k}.weight")))
+            .map(|(shape, _)| (shape[0] * shape[1] + shape[0]) as f64)
+            .collect();
+        match self.config.objective {
+            Objective::TdError => N::constant(0.0),
+            Objective::Elbo { kl_weight } => {
+                let outputs = sigmas.first().map_or(1, Vec::len);
+                let share = |g: usize| match &self.config.exploration {
+                    Exploration::SaneLayerwise { .. } => perturbed[g],
+                    Exploration::SaneWeightwise { .. } => 1.0,
+                    _ => perturbed.iter().sum(),
+                };
+                let mut total = square;
+                for sigma in sigmas {
+                    for g in 0..outputs.min(sigma.len()) {
+                        let term = kl(sigma[g]) - half;
+                        total = total + N::constant(share(g) / sigmas.len() as f64) * term;
+                    }
+                }
+                total = weight_deviations.iter().fold(total, |sum, &v| sum + v - half);
+                N::constant(f64::from(kl_weight)) * total
+            }
+            Objective::Penalties { parameters, sigma } => {
+                let all: Vec<N> = sigmas.iter().flatten().map(|&s| kl(s)).collect();
+                let count = all.len().max(1) as f64;
+                let mut total = N::constant(f64::from(parameters)) * square;
+                total = total + N::constant(f64::from(sigma)) * mean(all, count);
+                let count = weight_deviations.len().max(1) as f64;
+                total + N::constant(f64::from(sigma)) * mean(weight_deviations, count)
+            }
+        }
+    }
+}
+
+/// ε of one layer for one example, from whatever was drawn.
+struct LayerNoise<'a> {
+    noise: &'a PassNoise,
+    example: usize,
+    k: usize,
+    l: usize,
+    m: usize,
+}
+
+impl LayerNoise<'_> {
+    fn row(&self, name: &str, width: usize) -> Option<&[f64]> {
+        let (rows, numbers) = self.noise.get(&format!("{name}{}", self.k))?;
+        let row = if *rows == 1 { 0 } else { self.example };
+        Some(&numbers[row * width..(row + 1) * width])
+    }
+
+    fn of_weight(&self, j: usize, i: usize) -> f64 {
+        match self.row("eps_w", self.m * self.l) {
+            Some(epsilon) => epsilon[j * self.l + i],
+            None => self.row("z_out", self.m).unwrap()[j] * self.row("z_in", self.l).unwrap()[i],
+        }
+    }
+
+    fn of_bias(&self, j: usize) -> f64 {
+        self.row("eps_b", self.m).or_else(|| self.row("z_out", self.m)).unwrap()[j]
+    }
+}
+
+fn dense<N: Number>(weight: &[N], bias: &[N], x: &[N]) -> Vec<N> {
+    let row = |j: usize| x.iter().zip(&weight[j * x.len()..]).fold(bias[j], |sum, (&x_i, &w)| sum + w * x_i);
+    (0..bias.len()).map(row).collect()
+}

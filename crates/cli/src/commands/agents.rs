@@ -1,0 +1,120 @@
+//! `sane agents`: which agents there are, what they are, and how many parameters they learn.
+
+use crate::output::{Failure, Outcome, Output};
+use sane_agent::{AgentConfig, AgentError, CATALOGUE, Exploration, NETWORK_PRESETS, NetworkSpec, ParameterCounts};
+use sane_env::{EnvSpec, FrameSkip, FrameSpace, closest_name};
+use serde::Serialize;
+
+/// Arguments of `sane agents`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sane agents                               the agents on an Atari-sized network
+  sane agents --preset minatar --actions 3  on a 10×10 world with three actions
+  sane agents --json | jq '.[].name'        for scripts")]
+pub struct Args {
+    /// Network whose parameters are counted: nature (84×84×4), minatar (10×10×4) or mlp (4 numbers)
+    #[arg(long, default_value = "nature")]
+    preset: String,
+    /// How many actions the world has
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
+    actions: u16,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    name: &'static str,
+    what: &'static str,
+    main_parameters: Option<usize>,
+    exploration_parameters: Option<usize>,
+    not_on_this_network: Option<String>,
+}
+
+/// Lists the agents.
+pub fn run(args: Args, output: &Output) -> Outcome {
+    let world = preset_world(&args.preset, usize::from(args.actions))?;
+    let network = NetworkSpec::for_world(&world);
+    let mut rows = Vec::new();
+    for entry in CATALOGUE {
+        let Some(exploration) = Exploration::named(entry.name) else { continue };
+        let config = AgentConfig { exploration, network: network.clone(), ..AgentConfig::default() };
+        let (counts, refusal) = match ParameterCounts::of(&config, &world) {
+            Ok(counts) => (Some(counts), None),
+            Err(refusal @ AgentError::ModuleTooLarge { .. }) => (None, Some(refusal.to_string())),
+            Err(other) => return Err(other.into()),
+        };
+        rows.push(Row {
+            name: entry.name,
+            what: entry.what,
+            main_parameters: counts.map(|counts| counts.main),
+            exploration_parameters: counts.map(|counts| counts.exploration),
+            not_on_this_network: refusal,
+        });
+    }
+    if args.json {
+        output.result(serde_json::to_string_pretty(&rows)?);
+    } else {
+        print_table(&rows, &args, output);
+    }
+    Ok(())
+}
+
+/// A world of the shape a network preset is made for; also used where no real world is needed.
+pub fn preset_world(preset: &str, actions: usize) -> Result<EnvSpec, Failure> {
+    let (frame, history) = match preset {
+        "nature" => (FrameSpace::gray(84, 84), 4),
+        "minatar" => (FrameSpace::planes(4, 10, 10), 1),
+        "mlp" => (FrameSpace::vector(4), 1),
+        other => {
+            let hint = match closest_name(other, NETWORK_PRESETS) {
+                Some(name) => format!("did you mean {name}?"),
+                None => format!("choose one of {}", NETWORK_PRESETS.join(", ")),
+            };
+            return Err(Failure::Usage(format!("there is no network preset {other}; {hint}")));
+        }
+    };
+    let actions = (0..actions).map(|a| format!("action-{a}")).collect();
+    Ok(EnvSpec { name: format!("preset/{preset}"), frame, history, actions, frame_skip: FrameSkip(1) })
+}
+
+fn print_table(rows: &[Row], args: &Args, output: &Output) {
+    let count = |number: Option<usize>| number.map_or_else(|| "too large".to_owned(), grouped);
+    output.note(format!("network {}, {} actions; every agent also takes double_q = true", args.preset, args.actions));
+    output.result(format!("{:<22} {:>12} {:>13}  what it is", "agent", "main network", "+ exploration"));
+    for row in rows {
+        let (main, exploration) = (count(row.main_parameters), count(row.exploration_parameters));
+        output.result(format!("{:<22} {main:>12} {exploration:>13}  {}", row.name, row.what));
+    }
+}
+
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if 0 < i && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_are_grouped_by_thousands() {
+        assert_eq!(["7", "1,606", "1,687,206"], [7, 1_606, 1_687_206].map(grouped)[..]);
+    }
+
+    #[test]
+    fn a_misspelt_preset_is_wrong_usage_and_gets_a_suggestion() {
+        match preset_world("natur", 6) {
+            Err(Failure::Usage(text)) => assert!(text.ends_with("did you mean nature?"), "{text}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

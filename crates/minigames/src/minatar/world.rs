@@ -1,0 +1,157 @@
+//! A MinAtar game as an environment: actions in, planes out.
+
+use super::board::{Button, CELLS, Game, SIDE};
+use super::{Minatar, Ramping};
+use crate::picture::{self, Colour};
+use crate::snapshot;
+use sane_env::{
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
+    Stream,
+};
+use std::fmt::Write;
+
+/// Which buttons the agent is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ActionSet {
+    /// All six in every game, as published results have it.
+    #[default]
+    Full,
+    /// Those that mean something in the game.
+    Minimal,
+}
+
+/// How a game is played; the default is how published results are obtained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MinatarOptions {
+    /// Buttons offered.
+    pub actions: ActionSet,
+    /// Probability that the previous button is pressed instead.
+    pub sticky: f64,
+    /// Whether the game grows harder.
+    pub ramping: Ramping,
+    /// Steps after which an episode is cut. The package has no limit, and a player who stays at the surface in seaquest
+    /// plays for ever; an evaluation wants one.
+    pub limit: Option<u64>,
+}
+
+impl Default for MinatarOptions {
+    fn default() -> Self {
+        Self { actions: ActionSet::Full, sticky: 0.1, ramping: Ramping::On, limit: None }
+    }
+}
+
+/// One game for an agent. The chance in it is the package's own stream, seeded at construction and never again, so a
+/// reset draws nothing from the stream of starts.
+#[derive(Debug, Clone)]
+pub struct MinatarWorld {
+    spec: EnvSpec,
+    buttons: &'static [Button],
+    limit: Option<u64>,
+    game: Minatar,
+    steps: u64,
+}
+
+impl MinatarWorld {
+    /// The game after `seed`, not yet reset.
+    pub fn new(game: Game, options: MinatarOptions, seed: u64) -> Self {
+        assert!((0.0..=1.0).contains(&options.sticky), "a sticky probability of {}", options.sticky);
+        let buttons = match options.actions {
+            ActionSet::Full => &Button::ALL,
+            ActionSet::Minimal => game.minimal_buttons(),
+        };
+        let spec = EnvSpec {
+            name: name_of(game, options),
+            frame: FrameSpace::planes(game.channels(), SIDE, SIDE),
+            history: 1,
+            actions: buttons.iter().map(|button| button.name().into()).collect(),
+            frame_skip: FrameSkip(1),
+        };
+        let game = Minatar::new(game, options.sticky, options.ramping, seed);
+        Self { spec, buttons, limit: options.limit, game, steps: 0 }
+    }
+}
+
+/// The name that makes this world again: the defaults are not mentioned.
+fn name_of(game: Game, options: MinatarOptions) -> String {
+    let standard = MinatarOptions::default();
+    let mut name = format!("minatar/{}", game.name());
+    let mut separator = ':';
+    let mut add = |option: std::fmt::Arguments<'_>| {
+        write!(name, "{separator}{option}").expect("a string takes any text");
+        separator = ',';
+    };
+    if options.actions != standard.actions {
+        add(format_args!("actions=minimal"));
+    }
+    if options.sticky != standard.sticky {
+        add(format_args!("sticky={}", options.sticky));
+    }
+    if options.ramping != standard.ramping {
+        add(format_args!("ramping=off"));
+    }
+    if let Some(limit) = options.limit {
+        add(format_args!("limit={limit}"));
+    }
+    name
+}
+
+impl Environment for MinatarWorld {
+    fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+
+    fn reset(&mut self, _starts: &mut Stream, frame: &mut [u8]) {
+        self.game.reset();
+        self.steps = 0;
+        self.game.paint(frame);
+    }
+
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+        let Some(&button) = self.buttons.get(usize::from(action.0)) else {
+            panic!("step: action {} of {}, which has {}", action.0, self.spec.name, self.buttons.len());
+        };
+        let acted = self.game.act(button);
+        self.steps += 1;
+        self.game.paint(frame);
+        let ending = match self.limit {
+            _ if acted.terminal => Ending::GameOver,
+            Some(limit) if limit <= self.steps => Ending::Truncated,
+            _ => Ending::Continues,
+        };
+        Step { reward: Reward(acted.reward as f32), ending, frames: EnvFrames(1) }
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&self.spec.name, &(&self.game, self.steps))
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
+        (self.game, self.steps) = snapshot::decode(&self.spec.name, snapshot)?;
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn Environment> {
+        Box::new(self.clone())
+    }
+
+    fn picture(&self) -> Picture {
+        let game = self.game.game();
+        let mut planes = vec![0; game.channels() * CELLS];
+        self.game.paint(&mut planes);
+        picture::paint(&planes, SIDE, SIDE, &COLOURS[..game.channels()])
+    }
+}
+
+/// One colour per channel, told apart on a dark ground; the player's is white in every game.
+const COLOURS: [Colour; 10] = [
+    [240, 240, 240],
+    [228, 87, 86],
+    [120, 120, 130],
+    [238, 202, 59],
+    [76, 120, 168],
+    [114, 183, 178],
+    [245, 133, 24],
+    [84, 162, 75],
+    [178, 121, 162],
+    [255, 157, 166],
+];

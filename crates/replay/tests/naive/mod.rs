@@ -1,0 +1,92 @@
+//! The oracle: a replay that keeps both whole states of each transition, uncompressed, and the pushes that feed both.
+
+use sane_env::{Action, Ending, EnvSpec, FrameSkip, FrameSpace, FrameStack, Stream};
+use sane_replay::{Batch, Replay};
+use std::collections::VecDeque;
+
+pub struct NaiveReplay {
+    capacity: usize,
+    stack: FrameStack,
+    transitions: VecDeque<(Vec<u8>, Action, f32, bool, Vec<u8>)>,
+}
+
+impl NaiveReplay {
+    pub fn new(capacity: usize, spec: &EnvSpec) -> Self {
+        Self { capacity, stack: FrameStack::new(spec), transitions: VecDeque::new() }
+    }
+
+    fn push(&mut self, action: Action, reward: f32, ending: Ending, next_frame: &[u8]) {
+        let state = self.stack.state().to_vec();
+        self.stack.push(next_frame);
+        self.transitions.push_back((state, action, reward, ending.is_terminal(), self.stack.state().to_vec()));
+        if self.capacity < self.transitions.len() {
+            self.transitions.pop_front();
+        }
+    }
+
+    pub fn sample(&self, stream: &mut Stream, batch: &mut Batch) {
+        let bytes = self.stack.state().len();
+        for i in 0..batch.size() {
+            let pick = stream.below(self.transitions.len() as u64) as usize;
+            let (state, action, reward, terminal, next_state) = &self.transitions[pick];
+            batch.states[i * bytes..(i + 1) * bytes].copy_from_slice(state);
+            batch.next_states[i * bytes..(i + 1) * bytes].copy_from_slice(next_state);
+            batch.actions[i] = *action;
+            batch.rewards[i] = *reward;
+            batch.terminals[i] = *terminal;
+        }
+    }
+}
+
+/// What happens at one step of the made-up world.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    pub ending: Ending,
+    /// How much of the frame changes: nothing, some bytes, or all of them.
+    pub change: u8,
+}
+
+/// A world that shows whatever its stream draws, feeding a replay and its oracle alike.
+pub struct Feed {
+    frame: Vec<u8>,
+    stream: Stream,
+    ended: bool,
+}
+
+impl Feed {
+    pub fn new(spec: &EnvSpec) -> Self {
+        Self { frame: vec![0; spec.frame.bytes()], stream: Stream::named(1, "frames"), ended: true }
+    }
+
+    pub fn step(&mut self, event: Event, replay: &mut Replay, naive: &mut NaiveReplay) {
+        if self.ended {
+            self.change(2);
+            replay.begin_episode(&self.frame);
+            naive.stack.restart(&self.frame);
+        }
+        self.change(event.change);
+        let action = Action(self.stream.below(18) as u16);
+        let reward = self.stream.below(3) as f32 - 1.0;
+        replay.push(action, reward, event.ending, &self.frame);
+        naive.push(action, reward, event.ending, &self.frame);
+        self.ended = event.ending.ends_episode();
+    }
+
+    fn change(&mut self, how: u8) {
+        let len = self.frame.len() as u64;
+        match how {
+            0 => {}
+            1 => {
+                for _ in 0..1 + len / 20 {
+                    let at = self.stream.below(len) as usize;
+                    self.frame[at] = self.stream.below(5) as u8;
+                }
+            }
+            _ => self.frame.iter_mut().for_each(|byte| *byte = self.stream.next_u64() as u8),
+        }
+    }
+}
+
+pub fn spec(frame: FrameSpace, history: usize) -> EnvSpec {
+    EnvSpec { name: "made-up".into(), frame, history, actions: vec!["any".into(); 18], frame_skip: FrameSkip(4) }
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who may know whom. `cli` may know all.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("env", &[]),
     ("vcs", &["env"]),
     ("arcade", &["env", "vcs"]),
@@ -13,6 +13,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("agent", &["env", "nn", "replay"]),
     ("record", &[]),
     ("lab", &["agent", "arcade", "env", "minigames", "nn", "record", "replay", "vcs"]),
+    ("report", &["record"]),
     ("tidy", &[]),
 ];
 

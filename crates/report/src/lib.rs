@@ -1,0 +1,2 @@
+//! Events in; tables, figures and pages out.
+#![forbid(unsafe_code)]

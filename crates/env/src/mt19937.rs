@@ -25,6 +25,35 @@ impl Mt19937 {
         Self { words, next: N }
     }
 
+    /// The generator that `init_by_array(key)` gives; Python's `random` and NumPy's array seeds start this way.
+    pub fn from_key(key: &[u32]) -> Self {
+        assert!(!key.is_empty(), "from_key: an empty key");
+        let mut words = Self::new(19_650_218).words;
+        let mixed = |words: &[u32], i: usize, factor: u32| {
+            let previous = words[i - 1];
+            words[i] ^ (previous ^ (previous >> 30)).wrapping_mul(factor)
+        };
+        let mut i = 1;
+        let wrap = |words: &mut [u32], i: &mut usize| {
+            *i += 1;
+            if N <= *i {
+                words[0] = words[N - 1];
+                *i = 1;
+            }
+        };
+        for k in 0..N.max(key.len()) {
+            let j = k % key.len();
+            words[i] = mixed(&words, i, 1_664_525).wrapping_add(key[j]).wrapping_add(j as u32);
+            wrap(&mut words, &mut i);
+        }
+        for _ in 0..N - 1 {
+            words[i] = mixed(&words, i, 1_566_083_941).wrapping_sub(i as u32);
+            wrap(&mut words, &mut i);
+        }
+        words[0] = 0x8000_0000;
+        Self { words, next: N }
+    }
+
     /// The next 32-bit word.
     pub fn next_u32(&mut self) -> u32 {
         if N <= self.next {
@@ -60,6 +89,12 @@ mod tests {
         };
         assert_eq!(first(0), [2_357_136_044, 2_546_248_239, 3_071_714_933, 3_626_093_760]);
         assert_eq!(first(1), [1_791_095_845, 4_282_876_139, 3_093_770_124, 4_005_303_368]);
+    }
+
+    #[test]
+    fn a_key_gives_the_words_of_the_published_test_output() {
+        let mut mt = Mt19937::from_key(&[0x123, 0x234, 0x345, 0x456]);
+        assert_eq!([(); 3].map(|()| mt.next_u32()), [1_067_595_299, 955_945_823, 477_289_528]);
     }
 
     #[test]

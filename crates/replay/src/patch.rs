@@ -3,8 +3,9 @@
 //! On a console most of a screen stands still, so a patch is a few hundred bytes where a frame is thousands, and
 //! applying one costs what changed, not what a frame weighs. That is why long chains of patches stay cheap to follow.
 
-/// Unchanged bytes inside a run that cost no more than starting another run would.
-const BRIDGED_GAP: usize = 2;
+/// Unchanged bytes inside a run that are written again rather than starting another run: two numbers are saved, and
+/// LZ4 packs the repetition.
+const BRIDGED_GAP: usize = 4;
 
 /// Appends to `out` what turns `previous` into `next`.
 pub(crate) fn write_patch(previous: &[u8], next: &[u8], out: &mut Vec<u8>) {
@@ -28,14 +29,14 @@ pub(crate) fn apply_patch(frame: &mut [u8], mut patch: &[u8]) {
         at += read_varint(&mut patch);
         let len = read_varint(&mut patch);
         let (new, rest) = patch.split_at(len);
-        frame[at..at + len].copy_from_slice(new);
+        copy_run(&mut frame[at..at + len], new);
         at += len;
         patch = rest;
     }
 }
 
-/// The most bytes a patch of a frame of this size can have: each run but the first is preceded by three unchanged
-/// bytes, which pay for its two numbers.
+/// The most bytes a patch of a frame of this size can have: each run but the first is preceded by more
+/// unchanged bytes than its two numbers take.
 pub(crate) const fn longest_patch(frame_bytes: usize) -> usize {
     frame_bytes + 2 * LONGEST_VARINT
 }
@@ -55,6 +56,10 @@ pub(crate) fn write_varint(value: usize, out: &mut Vec<u8>) {
 
 /// Takes a number off the front of `bytes`.
 pub(crate) fn read_varint(bytes: &mut &[u8]) -> usize {
+    if let [byte @ ..0x80, rest @ ..] = *bytes {
+        *bytes = rest;
+        return usize::from(*byte);
+    }
     let mut value = 0;
     for (i, &byte) in bytes.iter().enumerate() {
         value |= usize::from(byte & 0x7f) << (7 * i);
@@ -64,6 +69,23 @@ pub(crate) fn read_varint(bytes: &mut &[u8]) -> usize {
         }
     }
     panic!("read_varint: the number has no end within {} bytes", bytes.len())
+}
+
+/// Most runs are shorter than what a call of the general copy costs.
+fn copy_run(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        8..=16 => copy_ends::<8>(to, from),
+        4..8 => copy_ends::<4>(to, from),
+        2..4 => copy_ends::<2>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+/// Copies N to 2·N bytes as the first N and the last N.
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    let last = from.len() - N;
+    to[..N].copy_from_slice(&from[..N]);
+    to[last..].copy_from_slice(&from[last..]);
 }
 
 fn first_difference(previous: &[u8], next: &[u8], from: usize) -> Option<usize> {

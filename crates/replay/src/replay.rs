@@ -4,7 +4,6 @@
 //! more than that is held.
 
 use crate::group::GroupShape;
-use crate::patch::longest_patch;
 use crate::sampler::{Scratch, Warm};
 use crate::segment::Segment;
 use sane_env::{Action, AgentSteps, Ending, EnvSpec, FrameStack};
@@ -61,14 +60,14 @@ impl Replay {
             age: 0,
             in_episode: false,
             history: spec.history,
-            scratch: Scratch::new(shape),
+            scratch: Scratch::default(),
         }
     }
 
     /// An episode begins with this frame. Needed before the first [`push`](Self::push) and after each one that ended
     /// an episode.
     pub fn begin_episode(&mut self, first_frame: &[u8]) {
-        self.open.push_frame(self.stack.newest(), first_frame, &mut self.scratch.patch);
+        self.open.push_frame(self.stack.newest(), first_frame, &mut self.scratch.write);
         self.stack.restart(first_frame);
         self.age = 0;
         self.in_episode = true;
@@ -79,7 +78,7 @@ impl Replay {
     pub fn push(&mut self, action: Action, reward: f32, ending: Ending, next_frame: &[u8]) {
         assert!(self.in_episode, "push: no episode has begun since the last one ended");
         self.open.push_row(self.age, action, reward, ending);
-        self.open.push_frame(self.stack.newest(), next_frame, &mut self.scratch.patch);
+        self.open.push_frame(self.stack.newest(), next_frame, &mut self.scratch.write);
         self.stack.push(next_frame);
         self.age = (self.age + 1).min(self.history - 1);
         self.in_episode = !ending.ends_episode();
@@ -154,7 +153,7 @@ impl Replay {
             let of_episode = (self.history - 1 - self.age) * frame_bytes;
             let mut previous = &[][..];
             for frame in self.stack.state()[of_episode..].chunks_exact(frame_bytes) {
-                self.open.push_frame(previous, frame, &mut self.scratch.patch);
+                self.open.push_frame(previous, frame, &mut self.scratch.write);
                 previous = frame;
             }
         }
@@ -169,15 +168,4 @@ impl Replay {
 /// not either.
 pub(crate) fn segment_len(capacity: usize) -> usize {
     (capacity / 16).clamp(64, 8192)
-}
-
-impl Scratch {
-    fn new(shape: GroupShape) -> Self {
-        Self {
-            raw_bytes: shape.longest_raw(),
-            patch: Vec::with_capacity(longest_patch(shape.frame_bytes)),
-            picks: Vec::new(),
-            lanes: Vec::new(),
-        }
-    }
 }

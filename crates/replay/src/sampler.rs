@@ -1,5 +1,6 @@
 //! Number of a transition → the transition, and a batch of them drawn uniformly.
 
+use crate::group::{GroupRoom, WriteRoom};
 use crate::{Batch, Replay};
 use rayon::prelude::*;
 use sane_env::Stream;
@@ -14,13 +15,11 @@ pub struct Warm<'a> {
 const LANE: usize = 8;
 
 /// Room to work in, kept so that sampling allocates nothing once it has been used.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Room a group needs when unpacked.
-    pub raw_bytes: usize,
-    pub patch: Vec<u8>,
-    pub picks: Vec<u64>,
-    pub lanes: Vec<Vec<u8>>,
+    pub write: WriteRoom,
+    picks: Vec<u64>,
+    lanes: Vec<GroupRoom>,
 }
 
 impl Warm<'_> {
@@ -43,17 +42,17 @@ impl Replay {
         for (name, bytes) in [("states", batch.states.len()), ("next_states", batch.next_states.len())] {
             assert_eq!(bytes, size * state_bytes, "sample: {name} is not [{size}, {state_bytes}] bytes");
         }
-        scratch.lanes.resize_with(size.div_ceil(LANE).max(scratch.lanes.len()), || vec![0; scratch.raw_bytes]);
+        scratch.lanes.resize_with(size.div_ceil(LANE).max(scratch.lanes.len()), || self.open.shape.room());
         scratch.picks[..]
             .par_chunks(LANE)
             .zip(&mut scratch.lanes)
             .zip(batch.states.par_chunks_mut(LANE * state_bytes))
             .zip(batch.next_states.par_chunks_mut(LANE * state_bytes))
-            .for_each(|(((picks, raw), states), next_states)| {
+            .for_each(|(((picks, room), states), next_states)| {
                 let states = states.chunks_exact_mut(state_bytes).zip(next_states.chunks_exact_mut(state_bytes));
                 for (&pick, (state, next_state)) in picks.iter().zip(states) {
                     let (segment, row) = self.locate(pick);
-                    segment.read_states(row, raw, state, next_state);
+                    segment.read_states(row, room, state, next_state);
                 }
             });
         for (i, &pick) in scratch.picks.iter().enumerate() {
@@ -67,14 +66,7 @@ impl Replay {
 
 impl Scratch {
     pub fn memory_bytes(&self) -> usize {
-        let lanes: usize = self.lanes.iter().map(Vec::capacity).sum();
-        lanes + self.patch.capacity() + self.picks.capacity() * size_of::<u64>()
-    }
-}
-
-impl Default for Scratch {
-    /// Nothing: what stands in a replay's place while its scratch is in use.
-    fn default() -> Self {
-        Self { raw_bytes: 0, patch: Vec::new(), picks: Vec::new(), lanes: Vec::new() }
+        let lanes: usize = self.lanes.iter().map(GroupRoom::memory_bytes).sum();
+        lanes + self.write.memory_bytes() + self.picks.capacity() * size_of::<u64>()
     }
 }

@@ -192,9 +192,9 @@ impl Replay {
             return Err(damaged("the current state reaches further back than its frames".into()));
         }
         let of_state = (self.age + 1).min(frames);
-        let mut raw = vec![0; self.scratch.raw_bytes];
+        let mut room = self.open.shape.room();
         let stack = &mut self.stack;
-        self.open.read_frames(frames - of_state, of_state, &mut raw, |i, frame| match i {
+        self.open.read_frames(frames - of_state, of_state, &mut room, |i, frame| match i {
             0 => stack.restart(frame),
             _ => stack.push(frame),
         });

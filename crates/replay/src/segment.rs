@@ -3,7 +3,7 @@
 //! A segment that starts in the middle of an episode repeats the few newest frames of the one before, so nothing ever
 //! reaches across: a segment is dropped whole, saved once when it is full, and decoded alone.
 
-use crate::group::{GroupShape, OpenGroup, unpack, walk};
+use crate::group::{GroupRoom, GroupShape, OpenGroup, WriteRoom};
 use sane_env::{Action, Ending};
 
 /// Transitions in a row, and their frames in compressed groups.
@@ -63,8 +63,8 @@ impl Segment {
         self.closed_frames() + self.open.frames
     }
 
-    pub(crate) fn push_frame(&mut self, previous: &[u8], frame: &[u8], scratch: &mut Vec<u8>) {
-        self.open.push(self.shape, previous, frame, scratch);
+    pub(crate) fn push_frame(&mut self, previous: &[u8], frame: &[u8], room: &mut WriteRoom) {
+        self.open.push(self.shape, previous, frame, room);
         if self.open.is_full(self.shape) {
             self.close_group();
         }
@@ -99,35 +99,43 @@ impl Segment {
         &self,
         first: usize,
         count: usize,
-        scratch: &mut [u8],
+        room: &mut GroupRoom,
         mut see: impl FnMut(usize, &[u8]),
     ) {
         let end = first + count;
         assert!(end <= self.frame_count(), "read_frames: {first}..{end} of {} frames", self.frame_count());
         let mut group = self.groups.partition_point(|group| group.frame_end as usize <= first);
-        let mut next = first;
-        while next < end {
-            let (start, group_end, raw) = self.unpack_group(group, scratch);
-            let until = end.min(group_end);
-            walk(self.shape, raw, until - start, |i, frame| {
-                if next <= start + i {
+        let (mut start, mut blob_start) = match group {
+            0 => (0, 0),
+            _ => (self.groups[group - 1].frame_end as usize, self.groups[group - 1].blob_end as usize),
+        };
+        while start < end {
+            let mut see_wanted = |i: usize, frame: &[u8]| {
+                if first <= start + i {
                     see(start + i - first, frame);
                 }
-            });
-            next = until;
+            };
+            let Some(closed) = self.groups.get(group) else {
+                return room.read_open(self.shape, &self.open, end - start, see_wanted);
+            };
+            let (group_end, blob_end) = (closed.frame_end as usize, closed.blob_end as usize);
+            let blob = &self.blobs[blob_start..blob_end];
+            let wanted = end.min(group_end) - start;
+            room.read_closed(self.shape, blob, closed.raw_len as usize, wanted, &mut see_wanted);
+            (start, blob_start) = (group_end, blob_end);
             group += 1;
         }
     }
 
     /// Writes s and s′ of transition `row`. The frames they share are decoded once.
-    pub(crate) fn read_states(&self, row: usize, scratch: &mut [u8], state: &mut [u8], next_state: &mut [u8]) {
+    pub(crate) fn read_states(&self, row: usize, room: &mut GroupRoom, state: &mut [u8], next_state: &mut [u8]) {
         let frame_bytes = self.shape.frame_bytes;
         let history = state.len() / frame_bytes;
         let age = usize::from(self.rows.ages[row]);
         let first = self.rows.frames[row] as usize - age;
         // Frame `first + i` stands at place `repeats + i` of s and one place earlier in s′.
         let repeats = history - 1 - age;
-        self.read_frames(first, age + 2, scratch, |i, frame| {
+        self.read_frames(first, age + 2, room, |i, frame| {
             let put = |state: &mut [u8], place: usize| {
                 let places = if i == 0 { 0..place } else { place - 1..place };
                 for copy in state[places.start * frame_bytes..places.end * frame_bytes].chunks_exact_mut(frame_bytes) {
@@ -161,21 +169,7 @@ impl Segment {
 
     fn close_group(&mut self) {
         let (frame_end, raw_len) = (self.frame_count() as u32, self.open.raw.len() as u32);
-        self.open.close_into(self.shape, &mut self.blobs);
+        self.open.close_into(&mut self.blobs);
         self.groups.push(ClosedGroup { frame_end, blob_end: self.blobs.len() as u32, raw_len });
-    }
-
-    /// The group's first frame, the frame after its last, and its raw bytes in `scratch`.
-    fn unpack_group<'a>(&self, group: usize, scratch: &'a mut [u8]) -> (usize, usize, &'a mut [u8]) {
-        let before = group.checked_sub(1).map(|before| self.groups[before]);
-        let (start, blob_start) = before.map_or((0, 0), |b| (b.frame_end as usize, b.blob_end as usize));
-        let Some(closed) = self.groups.get(group) else {
-            let raw = &mut scratch[..self.open.raw.len()];
-            raw.copy_from_slice(&self.open.raw);
-            return (start, start + self.open.frames, raw);
-        };
-        let raw = &mut scratch[..closed.raw_len as usize];
-        unpack(self.shape, &self.blobs[blob_start..closed.blob_end as usize], raw);
-        (start, closed.frame_end as usize, raw)
     }
 }

@@ -7,7 +7,15 @@ use std::collections::VecDeque;
 pub struct NaiveReplay {
     capacity: usize,
     stack: FrameStack,
-    transitions: VecDeque<(Vec<u8>, Action, f32, bool, Vec<u8>)>,
+    transitions: VecDeque<Transition>,
+}
+
+struct Transition {
+    state: Vec<u8>,
+    action: Action,
+    reward: f32,
+    terminal: bool,
+    next_state: Vec<u8>,
 }
 
 impl NaiveReplay {
@@ -18,7 +26,8 @@ impl NaiveReplay {
     fn push(&mut self, action: Action, reward: f32, ending: Ending, next_frame: &[u8]) {
         let state = self.stack.state().to_vec();
         self.stack.push(next_frame);
-        self.transitions.push_back((state, action, reward, ending.is_terminal(), self.stack.state().to_vec()));
+        let (terminal, next_state) = (ending.is_terminal(), self.stack.state().to_vec());
+        self.transitions.push_back(Transition { state, action, reward, terminal, next_state });
         if self.capacity < self.transitions.len() {
             self.transitions.pop_front();
         }
@@ -28,12 +37,12 @@ impl NaiveReplay {
         let bytes = self.stack.state().len();
         for i in 0..batch.size() {
             let pick = stream.below(self.transitions.len() as u64) as usize;
-            let (state, action, reward, terminal, next_state) = &self.transitions[pick];
-            batch.states[i * bytes..(i + 1) * bytes].copy_from_slice(state);
-            batch.next_states[i * bytes..(i + 1) * bytes].copy_from_slice(next_state);
-            batch.actions[i] = *action;
-            batch.rewards[i] = *reward;
-            batch.terminals[i] = *terminal;
+            let picked = &self.transitions[pick];
+            batch.states[i * bytes..(i + 1) * bytes].copy_from_slice(&picked.state);
+            batch.next_states[i * bytes..(i + 1) * bytes].copy_from_slice(&picked.next_state);
+            batch.actions[i] = picked.action;
+            batch.rewards[i] = picked.reward;
+            batch.terminals[i] = picked.terminal;
         }
     }
 }

@@ -1,0 +1,64 @@
+//! The board: which chip answers an address.
+
+use crate::cartridge::Cartridge;
+use crate::cpu::{AfterWrite, Bus, WritePlace};
+use crate::film::Film;
+use crate::memory::Memory;
+use crate::riot::Riot;
+use crate::tia::Tia;
+
+/// Everything the processor can reach.
+#[derive(Debug, Clone)]
+pub(crate) struct Board {
+    pub cartridge: Cartridge,
+    pub ram: Memory,
+    pub riot: Riot,
+    pub tia: Tia,
+    pub film: Film,
+}
+
+impl Bus for Board {
+    #[inline(always)]
+    fn read(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
+        if address & 0x1000 != 0 {
+            self.cartridge.read(address, cycle)
+        } else if address & 0x280 == 0x80 {
+            self.ram.get(address)
+        } else {
+            self.read_chip(address, cycle, noise)
+        }
+    }
+
+    #[inline(always)]
+    fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> AfterWrite {
+        if address & 0x1280 == 0x80 {
+            self.ram.set(address, value);
+            AfterWrite { cycle, stop: false }
+        } else {
+            self.write_chip(address, value, cycle, place)
+        }
+    }
+}
+
+impl Board {
+    #[inline(never)]
+    fn read_chip(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
+        if address & 0x80 == 0 {
+            self.tia.read(address, cycle, noise, &mut self.film)
+        } else {
+            self.riot.read(address, cycle)
+        }
+    }
+
+    #[inline(never)]
+    fn write_chip(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> AfterWrite {
+        if address & 0x1000 != 0 {
+            self.cartridge.write(address, value);
+        } else if address & 0x80 == 0 {
+            return self.tia.write(address as u8, value, cycle, place, &mut self.film);
+        } else {
+            self.riot.write(address, value, cycle);
+        }
+        AfterWrite { cycle, stop: false }
+    }
+}

@@ -1,0 +1,236 @@
+//! Cartridges: a program of 2 to 16 KiB seen through a window of 4 KiB.
+//!
+//! The window is four segments of 1 KiB, each pointing somewhere into the program. An address in the plain part of the
+//! window is one array access; the rest (bank switches, RAM, the DPC chip) takes the slow way, chosen by kind.
+
+mod dpc;
+mod hotspots;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::memory::Memory;
+use dpc::Dpc;
+
+/// Program bytes kept for every kind; shorter programs are padded, so that a masked address is always inside.
+const ROM_SIZE: usize = 0x4000;
+
+/// How a cartridge decodes its addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CartridgeKind {
+    /// 2 KiB, seen twice.
+    K2,
+    /// 4 KiB, as it is.
+    K4,
+    /// 8 KiB in two banks.
+    F8,
+    /// 8 KiB in two banks, with 128 bytes of RAM.
+    F8Sc,
+    /// 16 KiB in four banks.
+    F6,
+    /// 16 KiB in four banks, with 128 bytes of RAM.
+    F6Sc,
+    /// 8 KiB in eight slices of 1 KiB; three of the four windows can be moved.
+    E0,
+    /// 8 KiB in two banks, chosen by bit 13 of the address.
+    Fe,
+    /// 8 KiB in two banks and 2 KiB of picture data behind eight fetchers.
+    Dpc,
+}
+
+impl CartridgeKind {
+    /// All kinds.
+    pub const ALL: [CartridgeKind; 9] = [
+        CartridgeKind::K2,
+        CartridgeKind::K4,
+        CartridgeKind::F8,
+        CartridgeKind::F8Sc,
+        CartridgeKind::F6,
+        CartridgeKind::F6Sc,
+        CartridgeKind::E0,
+        CartridgeKind::Fe,
+        CartridgeKind::Dpc,
+    ];
+
+    /// Smallest and largest program of this kind, in bytes.
+    pub fn sizes(self) -> (usize, usize) {
+        match self {
+            CartridgeKind::K2 => (2048, 2048),
+            CartridgeKind::K4 => (4096, 4096),
+            CartridgeKind::F8 | CartridgeKind::F8Sc | CartridgeKind::E0 | CartridgeKind::Fe => (8192, 8192),
+            CartridgeKind::F6 | CartridgeKind::F6Sc => (16384, 16384),
+            // 8 KiB of program, 2 KiB of picture data, and what some dumps carry of the random generator.
+            CartridgeKind::Dpc => (10240, 10495),
+        }
+    }
+
+    /// The name in use among collectors, as in ROM tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            CartridgeKind::K2 => "2K",
+            CartridgeKind::K4 => "4K",
+            CartridgeKind::F8 => "F8",
+            CartridgeKind::F8Sc => "F8SC",
+            CartridgeKind::F6 => "F6",
+            CartridgeKind::F6Sc => "F6SC",
+            CartridgeKind::E0 => "E0",
+            CartridgeKind::Fe => "FE",
+            CartridgeKind::Dpc => "DPC",
+        }
+    }
+
+    pub(crate) fn has_ram(self) -> bool {
+        matches!(self, CartridgeKind::F8Sc | CartridgeKind::F6Sc)
+    }
+
+    /// First address of the plain part of the window and the first behind it, as offsets into the window.
+    fn plain(self) -> (u16, u16) {
+        match self {
+            CartridgeKind::K2 | CartridgeKind::K4 => (0, 0x1000),
+            CartridgeKind::F8 => (0, 0xff8),
+            CartridgeKind::F6 => (0, 0xff6),
+            CartridgeKind::F8Sc => (0x100, 0xff8),
+            CartridgeKind::F6Sc => (0x100, 0xff6),
+            CartridgeKind::E0 => (0, 0xfe0),
+            CartridgeKind::Fe => (0, 0),
+            CartridgeKind::Dpc => (0x80, 0xfc0),
+        }
+    }
+}
+
+/// A program that a cartridge of the wanted kind cannot hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CartridgeError {
+    /// The number of bytes does not fit the kind.
+    #[error("a {} cartridge holds {smallest} to {largest} bytes, this program has {found}; the file is cut short or of another kind", kind.name())]
+    WrongSize {
+        /// The wanted kind.
+        kind: CartridgeKind,
+        /// Fewest bytes of that kind.
+        smallest: usize,
+        /// Most bytes of that kind.
+        largest: usize,
+        /// Bytes given.
+        found: usize,
+    },
+}
+
+/// A program and the electronics around it. The program is shared between clones.
+#[derive(Debug, Clone)]
+pub struct Cartridge {
+    rom: Arc<[u8; ROM_SIZE]>,
+    kind: CartridgeKind,
+    plain_first: u16,
+    plain_length: u16,
+    pub(crate) state: CartridgeState,
+}
+
+/// What changes in a cartridge while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CartridgeState {
+    /// Where in the program each quarter of the window points.
+    segments: [u16; 4],
+    ram: Memory,
+    dpc: Dpc,
+}
+
+impl Cartridge {
+    /// A cartridge of this kind holding this program.
+    pub fn new(kind: CartridgeKind, program: &[u8]) -> Result<Self, CartridgeError> {
+        let (smallest, largest) = kind.sizes();
+        if program.len() < smallest || largest < program.len() {
+            return Err(CartridgeError::WrongSize { kind, smallest, largest, found: program.len() });
+        }
+        let mut rom = [0; ROM_SIZE];
+        rom[..program.len()].copy_from_slice(program);
+        if kind == CartridgeKind::K2 {
+            rom.copy_within(..2048, 2048);
+        }
+        let (plain_first, plain_end) = kind.plain();
+        let state = CartridgeState { segments: [0; 4], ram: Memory([0; 128]), dpc: Dpc::default() };
+        let mut cartridge =
+            Self { rom: Arc::new(rom), kind, plain_first, plain_length: plain_end - plain_first, state };
+        cartridge.select_first_bank();
+        Ok(cartridge)
+    }
+
+    /// How this cartridge decodes its addresses.
+    pub fn kind(&self) -> CartridgeKind {
+        self.kind
+    }
+
+    /// The RAM of the cartridge; empty if it has none.
+    pub fn ram(&self) -> &[u8] {
+        if self.kind.has_ram() { &self.state.ram.0 } else { &[] }
+    }
+
+    /// The state after power-on or reset; `random` fills the RAM, if there is any.
+    pub(crate) fn reset(&mut self, mut random: impl FnMut() -> u8) {
+        if self.kind.has_ram() {
+            self.state.ram.0.fill_with(&mut random);
+        }
+        self.state.dpc.restart_music();
+        self.select_first_bank();
+    }
+
+    /// Reads a byte of the window. `cycle` is the processor's time.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, address: u16, cycle: u64) -> u8 {
+        let offset = address & 0xfff;
+        if offset.wrapping_sub(self.plain_first) < self.plain_length {
+            self.byte(offset)
+        } else {
+            self.read_special(address, cycle)
+        }
+    }
+
+    /// A write reaches RAM, bank switches and the DPC chip, never the program.
+    #[inline]
+    pub(crate) fn write(&mut self, address: u16, value: u8) {
+        let offset = address & 0xfff;
+        if self.plain_length <= offset.wrapping_sub(self.plain_first) {
+            self.write_special(address, value);
+        }
+    }
+
+    #[inline(always)]
+    fn byte(&self, offset: u16) -> u8 {
+        let segment = self.state.segments[usize::from(offset >> 10) & 3];
+        self.rom[(usize::from(segment) + usize::from(offset & 0x3ff)) & (ROM_SIZE - 1)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_of_the_wrong_size_is_refused_with_both_sizes() {
+        for kind in CartridgeKind::ALL {
+            let (smallest, largest) = kind.sizes();
+            for found in [0, smallest - 1, largest + 1] {
+                let error = Cartridge::new(kind, &vec![0; found]).map(|_| ()).unwrap_err();
+                assert_eq!(error, CartridgeError::WrongSize { kind, smallest, largest, found });
+            }
+        }
+    }
+
+    #[test]
+    fn two_kilobytes_are_seen_twice() {
+        let program: Vec<u8> = (0..2048_u32).map(|i| (i * 7 % 251) as u8).collect();
+        let mut cartridge = Cartridge::new(CartridgeKind::K2, &program).unwrap();
+        for offset in 0..2048_u16 {
+            let expected = program[usize::from(offset)];
+            assert_eq!(cartridge.read(0x1000 + offset, 0), expected);
+            assert_eq!(cartridge.read(0xf800 + offset, 0), expected);
+        }
+    }
+
+    #[test]
+    fn writing_into_the_program_changes_nothing() {
+        let mut cartridge = Cartridge::new(CartridgeKind::K4, &[0x5a; 4096]).unwrap();
+        cartridge.write(0x1234, 1);
+        assert_eq!(cartridge.read(0x1234, 0), 0x5a);
+    }
+}

@@ -1,0 +1,128 @@
+//! How an instruction finds its operand: which bytes it reads, in which order, and when a crossed page costs a cycle.
+
+use super::execute::Core;
+use super::{Bus, WritePlace};
+
+impl<B: Bus> Core<'_, B> {
+    /// The next byte of the program.
+    #[inline(always)]
+    pub fn fetch(&mut self) -> u8 {
+        let byte = self.read(self.registers.pc);
+        self.registers.pc = self.registers.pc.wrapping_add(1);
+        byte
+    }
+
+    #[inline(always)]
+    pub fn read(&mut self, address: u16) -> u8 {
+        self.noise = self.bus.read(address, self.cycle, self.noise);
+        self.noise
+    }
+
+    #[inline(always)]
+    pub fn write(&mut self, address: u16, value: u8) {
+        self.write_at(address, value, WritePlace::Alone);
+    }
+
+    #[inline(always)]
+    pub fn write_at(&mut self, address: u16, value: u8, place: WritePlace) {
+        self.noise = value;
+        let after = self.bus.write(address, value, self.cycle, place);
+        self.cycle = after.cycle;
+        self.stop |= after.stop;
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, value: u8, place: WritePlace) {
+        self.write_at(self.stack(), value, place);
+        self.registers.s = self.registers.s.wrapping_sub(1);
+    }
+
+    #[inline(always)]
+    pub fn pull(&mut self) -> u8 {
+        self.registers.s = self.registers.s.wrapping_add(1);
+        self.read(self.stack())
+    }
+
+    #[inline(always)]
+    pub fn stack(&self) -> u16 {
+        0x100 | u16::from(self.registers.s)
+    }
+
+    #[inline(always)]
+    pub fn zero_page(&mut self) -> u16 {
+        u16::from(self.fetch())
+    }
+
+    #[inline(always)]
+    pub fn zero_page_x(&mut self) -> u16 {
+        u16::from(self.fetch().wrapping_add(self.registers.x))
+    }
+
+    #[inline(always)]
+    pub fn zero_page_y(&mut self) -> u16 {
+        u16::from(self.fetch().wrapping_add(self.registers.y))
+    }
+
+    #[inline(always)]
+    pub fn absolute(&mut self) -> u16 {
+        let low = self.fetch();
+        u16::from_le_bytes([low, self.fetch()])
+    }
+
+    /// abs,X of a write: the cycle for a crossed page is part of the base cycles.
+    #[inline(always)]
+    pub fn absolute_x(&mut self) -> u16 {
+        self.absolute().wrapping_add(u16::from(self.registers.x))
+    }
+
+    #[inline(always)]
+    pub fn absolute_y(&mut self) -> u16 {
+        self.absolute().wrapping_add(u16::from(self.registers.y))
+    }
+
+    /// abs,X of a read.
+    #[inline(always)]
+    pub fn absolute_x_read(&mut self) -> u16 {
+        let base = self.absolute();
+        self.indexed_read(base, self.registers.x)
+    }
+
+    #[inline(always)]
+    pub fn absolute_y_read(&mut self) -> u16 {
+        let base = self.absolute();
+        self.indexed_read(base, self.registers.y)
+    }
+
+    #[inline(always)]
+    pub fn indirect_x(&mut self) -> u16 {
+        let pointer = self.zero_page_x();
+        self.pointer(pointer)
+    }
+
+    #[inline(always)]
+    pub fn indirect_y(&mut self) -> u16 {
+        let pointer = self.zero_page();
+        self.pointer(pointer).wrapping_add(u16::from(self.registers.y))
+    }
+
+    #[inline(always)]
+    pub fn indirect_y_read(&mut self) -> u16 {
+        let pointer = self.zero_page();
+        let base = self.pointer(pointer);
+        self.indexed_read(base, self.registers.y)
+    }
+
+    /// The high byte does not wrap within the zero page.
+    #[inline(always)]
+    fn pointer(&mut self, address: u16) -> u16 {
+        let low = self.read(address);
+        u16::from_le_bytes([low, self.read(address + 1)])
+    }
+
+    #[inline(always)]
+    fn indexed_read(&mut self, base: u16, index: u8) -> u16 {
+        let address = base.wrapping_add(u16::from(index));
+        self.cycle += u64::from((base ^ address) >> 8 != 0);
+        address
+    }
+}

@@ -1,0 +1,306 @@
+//! What instructions do to registers and bytes, decimal mode and the undocumented ones included. No memory here.
+
+use super::registers::Registers;
+
+impl Registers {
+    /// A := A + M + C.
+    #[inline(always)]
+    pub fn adc(&mut self, m: u8) {
+        if self.decimal {
+            return self.adc_decimal(m);
+        }
+        let sum = u16::from(self.a) + u16::from(m) + u16::from(self.carry);
+        let result = sum as u8;
+        self.overflow = (self.a ^ result) & (m ^ result) & 0x80 != 0;
+        self.carry = 0xff < sum;
+        self.a = result;
+        self.set_nz(result);
+    }
+
+    /// A := A − M − (1 − C).
+    #[inline(always)]
+    pub fn sbc(&mut self, m: u8) {
+        if self.decimal {
+            return self.sbc_decimal(m);
+        }
+        self.adc(!m);
+    }
+
+    /// Digits above nine count with their value, and the overflow compares the decimal result.
+    fn adc_decimal(&mut self, m: u8) {
+        let old = self.a;
+        let sum = decimal_value(old) + decimal_value(m) + i32::from(self.carry);
+        self.carry = 99 < sum;
+        self.a = decimal_digits(sum);
+        self.set_nz(self.a);
+        self.overflow = (old ^ self.a) & (self.a ^ m) & 0x80 != 0;
+    }
+
+    /// The borrow comes from the raw bytes, not from the decimal difference.
+    fn sbc_decimal(&mut self, m: u8) {
+        let old = self.a;
+        let borrow = i32::from(!self.carry);
+        let difference = decimal_value(old) - decimal_value(m) - borrow;
+        self.carry = i32::from(m) + borrow <= i32::from(old);
+        self.a = decimal_digits(if difference < 0 { difference + 100 } else { difference });
+        self.set_nz(self.a);
+        self.overflow = (old ^ self.a) & (self.a ^ m) & 0x80 != 0;
+    }
+
+    #[inline(always)]
+    pub fn and(&mut self, m: u8) {
+        self.a &= m;
+        self.set_nz(self.a);
+    }
+
+    #[inline(always)]
+    pub fn ora(&mut self, m: u8) {
+        self.a |= m;
+        self.set_nz(self.a);
+    }
+
+    #[inline(always)]
+    pub fn eor(&mut self, m: u8) {
+        self.a ^= m;
+        self.set_nz(self.a);
+    }
+
+    #[inline(always)]
+    fn compare(&mut self, register: u8, m: u8) {
+        self.carry = m <= register;
+        self.set_nz(register.wrapping_sub(m));
+    }
+
+    #[inline(always)]
+    pub fn cmp(&mut self, m: u8) {
+        self.compare(self.a, m);
+    }
+
+    #[inline(always)]
+    pub fn cpx(&mut self, m: u8) {
+        self.compare(self.x, m);
+    }
+
+    #[inline(always)]
+    pub fn cpy(&mut self, m: u8) {
+        self.compare(self.y, m);
+    }
+
+    /// The undocumented ways of doing nothing still read their operand.
+    #[inline(always)]
+    pub fn nop(&mut self, _operand: u8) {}
+
+    #[inline(always)]
+    pub fn bit(&mut self, m: u8) {
+        self.negative = m;
+        self.overflow = m & 0x40 != 0;
+        self.nonzero = self.a & m;
+    }
+
+    #[inline(always)]
+    pub fn lda(&mut self, m: u8) {
+        self.a = m;
+        self.set_nz(m);
+    }
+
+    #[inline(always)]
+    pub fn ldx(&mut self, m: u8) {
+        self.x = m;
+        self.set_nz(m);
+    }
+
+    #[inline(always)]
+    pub fn ldy(&mut self, m: u8) {
+        self.y = m;
+        self.set_nz(m);
+    }
+
+    #[inline(always)]
+    pub fn asl(&mut self, m: u8) -> u8 {
+        self.carry = m & 0x80 != 0;
+        self.with_nz(m << 1)
+    }
+
+    #[inline(always)]
+    pub fn lsr(&mut self, m: u8) -> u8 {
+        self.carry = m & 1 != 0;
+        self.with_nz(m >> 1)
+    }
+
+    #[inline(always)]
+    pub fn rol(&mut self, m: u8) -> u8 {
+        let low = u8::from(self.carry);
+        self.carry = m & 0x80 != 0;
+        self.with_nz((m << 1) | low)
+    }
+
+    #[inline(always)]
+    pub fn ror(&mut self, m: u8) -> u8 {
+        let high = u8::from(self.carry) << 7;
+        self.carry = m & 1 != 0;
+        self.with_nz((m >> 1) | high)
+    }
+
+    #[inline(always)]
+    pub fn inc(&mut self, m: u8) -> u8 {
+        self.with_nz(m.wrapping_add(1))
+    }
+
+    #[inline(always)]
+    pub fn dec(&mut self, m: u8) -> u8 {
+        self.with_nz(m.wrapping_sub(1))
+    }
+
+    pub fn slo(&mut self, m: u8) -> u8 {
+        let shifted = self.asl(m);
+        self.ora(shifted);
+        shifted
+    }
+
+    pub fn rla(&mut self, m: u8) -> u8 {
+        let rotated = self.rol(m);
+        self.and(rotated);
+        rotated
+    }
+
+    pub fn sre(&mut self, m: u8) -> u8 {
+        let shifted = self.lsr(m);
+        self.eor(shifted);
+        shifted
+    }
+
+    pub fn rra(&mut self, m: u8) -> u8 {
+        let rotated = self.ror(m);
+        self.adc(rotated);
+        rotated
+    }
+
+    pub fn dcp(&mut self, m: u8) -> u8 {
+        let lower = self.dec(m);
+        self.compare(self.a, lower);
+        lower
+    }
+
+    pub fn isb(&mut self, m: u8) -> u8 {
+        let higher = self.inc(m);
+        self.sbc(higher);
+        higher
+    }
+
+    pub fn lax(&mut self, m: u8) {
+        self.lda(m);
+        self.x = m;
+    }
+
+    pub fn anc(&mut self, m: u8) {
+        self.and(m);
+        self.carry = self.a & 0x80 != 0;
+    }
+
+    pub fn asr(&mut self, m: u8) {
+        self.a = self.lsr(self.a & m);
+    }
+
+    pub fn arr(&mut self, m: u8) {
+        self.a = self.ror(self.a & m);
+        self.carry = self.a & 0x40 != 0;
+        self.overflow = (self.a ^ (self.a << 1)) & 0x40 != 0;
+    }
+
+    pub fn sbx(&mut self, m: u8) {
+        let both = self.a & self.x;
+        self.compare(both, m);
+        self.x = both.wrapping_sub(m);
+    }
+
+    pub fn lxa(&mut self, m: u8) {
+        self.lax((self.a | 0xee) & m);
+    }
+
+    pub fn ane(&mut self, m: u8) {
+        self.lda((self.a | 0xee) & self.x & m);
+    }
+
+    pub fn las(&mut self, m: u8) {
+        self.s &= m;
+        self.lax(self.s);
+    }
+
+    #[inline(always)]
+    fn with_nz(&mut self, value: u8) -> u8 {
+        self.set_nz(value);
+        value
+    }
+}
+
+fn decimal_value(byte: u8) -> i32 {
+    i32::from(byte >> 4) * 10 + i32::from(byte & 15)
+}
+
+fn decimal_digits(number: i32) -> u8 {
+    let number = (number & 0xff) as u8 % 100;
+    (number / 10) << 4 | number % 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(a: u8, m: u8, carry: bool, decimal: bool) -> (u8, u8) {
+        let mut registers = Registers { a, carry, decimal, ..Registers::reset(0) };
+        registers.adc(m);
+        (registers.a, registers.status() & 0xc3)
+    }
+
+    fn subtracted(a: u8, m: u8, carry: bool, decimal: bool) -> (u8, u8) {
+        let mut registers = Registers { a, carry, decimal, ..Registers::reset(0) };
+        registers.sbc(m);
+        (registers.a, registers.status() & 0xc3)
+    }
+
+    #[test]
+    fn binary_sums_set_carry_overflow_zero_and_negative() {
+        assert_eq!(added(0x50, 0x50, false, false), (0xa0, 0xc0));
+        assert_eq!(added(0xff, 0x01, false, false), (0x00, 0x03));
+        assert_eq!(added(0x80, 0x80, true, false), (0x01, 0x41));
+        assert_eq!(subtracted(0x50, 0xb0, true, false), (0xa0, 0xc0));
+        assert_eq!(subtracted(0x10, 0x10, true, false), (0x00, 0x03));
+        assert_eq!(subtracted(0x00, 0x01, true, false), (0xff, 0x80));
+    }
+
+    #[test]
+    fn decimal_sums_of_valid_digits_are_decimal() {
+        for left in 0..100_i32 {
+            for right in 0..100_i32 {
+                let (sum, status) = added(decimal_digits(left), decimal_digits(right), false, true);
+                assert_eq!(sum, decimal_digits((left + right) % 100));
+                assert_eq!(status & 1 == 1, 99 < left + right);
+                let (difference, status) = subtracted(decimal_digits(left), decimal_digits(right), true, true);
+                assert_eq!(difference, decimal_digits((left - right + 100) % 100));
+                assert_eq!(status & 1 == 1, right <= left);
+            }
+        }
+    }
+
+    #[test]
+    fn invalid_digits_count_with_their_value() {
+        assert_eq!(added(0x0f, 0x01, false, true).0, 0x16);
+        assert_eq!(added(0xff, 0x00, false, true), (0x65, 0x01));
+    }
+
+    #[test]
+    fn the_decimal_borrow_compares_raw_bytes() {
+        // 0x0f counts 15 and 0x14 counts 14, so the difference is positive although the borrow says otherwise.
+        assert_eq!(subtracted(0x0f, 0x14, true, true), (0x01, 0x00));
+    }
+
+    #[test]
+    fn undocumented_loads_use_the_constant_ee() {
+        let mut registers = Registers { a: 0x01, x: 0xff, ..Registers::reset(0) };
+        registers.lxa(0xff);
+        assert_eq!((registers.a, registers.x), (0xef, 0xef));
+        let mut registers = Registers { a: 0x10, x: 0x0f, ..Registers::reset(0) };
+        registers.ane(0xff);
+        assert_eq!(registers.a, 0x0e);
+    }
+}

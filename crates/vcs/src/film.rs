@@ -1,0 +1,209 @@
+//! Two pictures that take turns, and how to colour a frame afterwards.
+//!
+//! Lines that a program does not reach keep what was there two frames ago, so an uncoloured frame may be missed later.
+//! An uncoloured frame therefore leaves an [`Exposure`]: the picture chip as it was, and the writes that changed it.
+//! Running the writes through the same chip with a picture attached gives exactly the pixels that were left out. An
+//! exposure is thrown away as soon as a later frame has covered the whole window of the same picture.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::PictureMode;
+use crate::tia::{BLACK_ROW, Canvas, PictureRow, Tia};
+
+/// More exposures than this are developed rather than kept.
+const MOST_EXPOSURES: usize = 4;
+
+/// A write that changed the picture chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Write {
+    /// Clocks since the exposure began.
+    clock: u32,
+    register: u8,
+    value: u8,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Exposure {
+    before: Tia,
+    first_clock: u64,
+    writes: Vec<Write>,
+    /// The clock up to which pixels were asked for.
+    asked: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct Picture {
+    rows: Vec<PictureRow>,
+    undeveloped: Vec<Exposure>,
+}
+
+/// The two pictures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Film {
+    pictures: [Picture; 2],
+    current: u8,
+    coloured: bool,
+    /// Exposures of the current picture that are older than the frame in progress.
+    older: usize,
+    /// The undrawn rows of a frame that did not end were dimmed already.
+    dimmed: bool,
+}
+
+impl Film {
+    /// Two black pictures.
+    pub fn black(height: u32) -> Self {
+        let picture = Picture { rows: vec![BLACK_ROW; height as usize], undeveloped: Vec::new() };
+        Self { pictures: [picture.clone(), picture], current: 0, coloured: true, older: 0, dimmed: false }
+    }
+
+    /// Makes both pictures black and forgets all exposures.
+    pub fn clear(&mut self, height: u32) {
+        for picture in &mut self.pictures {
+            picture.rows.clear();
+            picture.rows.resize(height as usize, BLACK_ROW);
+            picture.undeveloped.clear();
+        }
+        self.older = 0;
+    }
+
+    /// The pixels of the frame last run.
+    pub fn pixels(&self) -> &[u8] {
+        self.pictures[self.index()].rows.as_flattened().as_flattened()
+    }
+
+    /// A new frame goes to the other picture.
+    pub fn start_frame(&mut self) {
+        self.current ^= 1;
+        self.older = self.picture().undeveloped.len();
+        self.dimmed = false;
+    }
+
+    /// A frame, or the continuation of one that did not end, is about to run.
+    pub fn start_run(&mut self, tia: &Tia, clock: u64, mode: PictureMode) {
+        self.coloured = mode == PictureMode::Coloured;
+        let continues = self.older < self.picture().undeveloped.len();
+        if MOST_EXPOSURES <= self.picture().undeveloped.len() || (self.coloured && continues) {
+            self.develop();
+        }
+        if !self.coloured {
+            let mut before = *tia;
+            before.forget_repetition();
+            let exposure = Exposure { before, first_clock: clock, writes: Vec::with_capacity(2048), asked: 0 };
+            self.picture().undeveloped.push(exposure);
+        }
+    }
+
+    /// The run ended; the chip has drawn as far as it was asked to, and whether that is the whole window.
+    pub fn end_run(&mut self, tia: &Tia) {
+        let coloured = self.coloured;
+        let older = self.older;
+        let picture = self.picture();
+        if !coloured && let Some(exposure) = picture.undeveloped.last_mut() {
+            exposure.asked = tia.asked();
+        }
+        if picture.rows.len() * crate::tia::WIDTH <= tia.drawn() {
+            picture.undeveloped.drain(..older.min(picture.undeveloped.len()));
+            self.older = 0;
+        } else if coloured && !picture.undeveloped.is_empty() {
+            // The older frames show below what this one reached.
+            let reached = picture.rows.as_flattened().as_flattened()[..tia.drawn()].to_vec();
+            self.develop();
+            let pixels = self.picture().rows.as_flattened_mut().as_flattened_mut();
+            pixels[..reached.len()].copy_from_slice(&reached);
+        }
+    }
+
+    /// Colours everything that was left out of the current picture.
+    pub fn develop(&mut self) {
+        let picture = self.picture();
+        for exposure in picture.undeveloped.drain(..) {
+            let mut tia = exposure.before;
+            let mut print = Print { rows: &mut picture.rows };
+            for write in exposure.writes {
+                tia.replay(write.register, write.value, exposure.first_clock + u64::from(write.clock), &mut print);
+            }
+            tia.ask(exposure.asked);
+            tia.draw_what_was_asked(&mut print);
+        }
+        self.older = 0;
+    }
+
+    /// Dims the rows from `first` on, once per frame: a frame that does not end shows the old one through.
+    pub fn dim_from(&mut self, first: u64) {
+        if std::mem::replace(&mut self.dimmed, true) || self.picture().rows.len() as u64 <= first {
+            return;
+        }
+        self.develop();
+        for row in &mut self.picture().rows[first as usize..] {
+            for pixel in row.as_flattened_mut() {
+                *pixel = (*pixel & 0x0f) >> 1;
+            }
+        }
+    }
+
+    fn index(&self) -> usize {
+        usize::from(self.current & 1)
+    }
+
+    fn picture(&mut self) -> &mut Picture {
+        let index = self.index();
+        &mut self.pictures[index]
+    }
+}
+
+impl Canvas for Film {
+    #[inline]
+    fn is_coloured(&self) -> bool {
+        self.coloured
+    }
+
+    #[inline]
+    fn row(&mut self, index: u32) -> Option<&mut PictureRow> {
+        if self.coloured { self.picture().rows.get_mut(index as usize) } else { None }
+    }
+
+    #[inline]
+    fn repeat_row(&mut self, index: u32) {
+        if self.coloured {
+            repeat_row(&mut self.picture().rows, index);
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, clock: u64, register: u8, value: u8) {
+        if !self.coloured
+            && let Some(exposure) = self.picture().undeveloped.last_mut()
+        {
+            let clock = (clock - exposure.first_clock) as u32;
+            exposure.writes.push(Write { clock, register, value });
+        }
+    }
+}
+
+/// A picture being developed.
+struct Print<'a> {
+    rows: &'a mut [PictureRow],
+}
+
+impl Canvas for Print<'_> {
+    fn is_coloured(&self) -> bool {
+        true
+    }
+
+    fn row(&mut self, index: u32) -> Option<&mut PictureRow> {
+        self.rows.get_mut(index as usize)
+    }
+
+    fn repeat_row(&mut self, index: u32) {
+        repeat_row(self.rows, index);
+    }
+
+    fn note(&mut self, _clock: u64, _register: u8, _value: u8) {}
+}
+
+fn repeat_row(rows: &mut [PictureRow], index: u32) {
+    let index = index as usize;
+    if 0 < index && index < rows.len() {
+        rows.copy_within(index - 1..index, index);
+    }
+}

@@ -1,0 +1,183 @@
+//! The beam: frames, the window of visible lines, and catching the picture up to a clock.
+
+use super::row::Row;
+use super::{Ark, BALL, BLANK, Canvas, LINE, M0, P0, P1, PLAYFIELD, Tia, WIDTH};
+
+/// Pixels blanked by the comb.
+const COMB_WIDTH: u8 = 8;
+const LINE_WIDTH: u8 = WIDTH as u8;
+/// By how much missile 0 moves left on each line of its effect.
+const ARK_MOTION: [u8; 4] = [18, 33, 0, 17];
+
+impl Tia {
+    /// Starts a frame at a cycle: lines stay aligned, so it begins at the start of the line in progress.
+    pub fn start_frame(&mut self, cycle: u64) {
+        let clock = 3 * cycle;
+        self.frame_start = clock - self.in_line(clock);
+        self.frame_cycle = cycle;
+        self.line_cap = self.frame_start + (self.config.tv.line_cap() + 1) * LINE;
+        self.line_start = self.frame_start + u64::from(self.config.first_line) * LINE;
+        self.window_end = self.line_start + u64::from(self.config.height) * LINE;
+        self.row = 0;
+        self.next_x = 0;
+        self.wake = if self.config.height == 0 { u64::MAX } else { self.line_start + BLANK + 1 };
+        let loss = self.colour_loss();
+        self.colours = self.colours.map(|colour| (colour & 0xfe) | loss);
+    }
+
+    /// Ends a frame at a cycle and returns its number of lines.
+    pub fn end_frame(&mut self, cycle: u64) -> u64 {
+        self.lines_of_last_frame = self.lines(cycle);
+        self.lines_of_last_frame
+    }
+
+    /// Lines since the start of the frame.
+    pub fn lines(&self, cycle: u64) -> u64 {
+        (3 * cycle - self.frame_start) / LINE
+    }
+
+    /// A new canvas knows nothing of the rows before.
+    pub fn forget_repetition(&mut self) {
+        self.row_repeats = false;
+    }
+
+    /// The number of pixels of the window drawn so far, counted row by row.
+    pub fn drawn(&self) -> usize {
+        self.row as usize * WIDTH + usize::from(self.next_x)
+    }
+
+    /// Draws as far as anybody asked for.
+    pub fn draw_what_was_asked<C: Canvas>(&mut self, canvas: &mut C) {
+        self.catch_up(self.asked, canvas);
+    }
+
+    /// The clock up to which anybody asked for pixels.
+    pub fn asked(&self) -> u64 {
+        self.asked
+    }
+
+    /// Asks for pixels up to a clock, as if by a write that changes nothing.
+    pub fn ask(&mut self, clock: u64) {
+        self.asked = self.asked.max(clock);
+    }
+
+    /// Bit 0 of every colour: set on PAL after a frame with an odd number of lines.
+    pub(super) fn colour_loss(&self) -> u8 {
+        match self.config.tv {
+            crate::config::TvFormat::Ntsc => 0,
+            crate::config::TvFormat::Pal => (self.lines_of_last_frame & 1) as u8,
+        }
+    }
+
+    /// Produces all pixels before a clock from the registers as they are.
+    #[inline]
+    pub(super) fn catch_up<C: Canvas>(&mut self, clock: u64, canvas: &mut C) {
+        if self.wake <= clock {
+            self.draw_to(clock, canvas);
+        }
+    }
+
+    #[inline(never)]
+    fn draw_to<C: Canvas>(&mut self, clock: u64, canvas: &mut C) {
+        let clock = clock.min(self.window_end);
+        while self.wake <= clock {
+            if self.next_x == LINE_WIDTH {
+                self.end_line();
+                continue;
+            }
+            let first_pixel = self.line_start + BLANK;
+            let end = (clock - first_pixel).min(u64::from(LINE_WIDTH)) as u8;
+            self.draw(self.next_x, end, canvas);
+            self.next_x = end;
+            // The end of a line is worked off only by a clock strictly behind it.
+            self.wake = if end == LINE_WIDTH { self.line_start + LINE } else { first_pixel + u64::from(end) } + 1;
+        }
+        if self.window_end < self.wake {
+            self.wake = u64::MAX;
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.line_start += LINE;
+        self.row += 1;
+        self.next_x = 0;
+        self.wake = self.line_start + BLANK + 1;
+        let reflect = self.ctrlpf & 1 != 0;
+        if reflect != self.reflect_playfield {
+            self.reflect_playfield = reflect;
+            self.changed(PLAYFIELD);
+        }
+        for player in [P0, P1] {
+            if self.suppressed[player] {
+                self.suppressed[player] = false;
+                self.changed(player);
+            }
+        }
+        if let Ark::Running(lines) = self.ark {
+            let lines = (lines + 1) & 3;
+            self.ark = Ark::Running(lines);
+            self.ark_shape = true;
+            let left = ARK_MOTION[usize::from(lines)];
+            let x = self.positions[M0];
+            self.positions[M0] = if x < left { x + LINE_WIDTH - left } else { x - left };
+            self.changed(M0);
+        }
+    }
+
+    /// An object's mask must be made anew, and the next line differs from the last.
+    #[inline]
+    pub(super) fn changed(&mut self, object: usize) {
+        self.stale |= 1 << object;
+        self.row_repeats = false;
+        self.collisions_repeat = false;
+    }
+
+    fn draw<C: Canvas>(&mut self, first: u8, end: u8, canvas: &mut C) {
+        let whole = first == 0 && end == LINE_WIDTH;
+        if self.blanked() {
+            if let Some(row) = canvas.row(self.row) {
+                row.as_flattened_mut()[usize::from(first)..usize::from(end)].fill(0);
+            }
+            self.row_repeats = false;
+        } else {
+            if self.stale != 0 {
+                self.make_masks();
+            }
+            if !(whole && self.collisions_repeat) {
+                self.collide(Row::span(first, end));
+                self.collisions_repeat = whole;
+            }
+            if whole && self.row_repeats {
+                canvas.repeat_row(self.row);
+            } else if let Some(row) = canvas.row(self.row) {
+                self.paint(row, first, end);
+                self.row_repeats = whole;
+            }
+        }
+        if self.comb && first < COMB_WIDTH {
+            if let Some(row) = canvas.row(self.row) {
+                row.as_flattened_mut()[usize::from(first)..usize::from(end.min(COMB_WIDTH))].fill(0);
+            }
+            self.row_repeats = false;
+            self.comb = end < COMB_WIDTH;
+        }
+    }
+
+    fn make_masks(&mut self) {
+        let stale = std::mem::take(&mut self.stale);
+        for player in [0, 1] {
+            if stale >> (P0 + player) & 1 == 1 {
+                self.make_player(player);
+            }
+            if stale >> (M0 + player) & 1 == 1 {
+                self.make_missile(player);
+            }
+        }
+        if stale >> BALL & 1 == 1 {
+            self.make_ball();
+        }
+        if stale >> PLAYFIELD & 1 == 1 {
+            self.make_playfield();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Collisions: which pairs of masks share a pixel. A latch stays set until CXCLR.
+
+use super::row::Row;
+use super::{BALL, M0, M1, P0, P1, PLAYFIELD, Tia};
+
+/// Each pair with its latch. Latches 2n+1 and 2n are bits 7 and 6 of read register n; the ball and the playfield have
+/// no partner in register 6.
+const PAIRS: [(usize, usize, u16); 15] = [
+    (M0, P1, 1 << 1),
+    (M0, P0, 1 << 0),
+    (M1, P0, 1 << 3),
+    (M1, P1, 1 << 2),
+    (P0, PLAYFIELD, 1 << 5),
+    (P0, BALL, 1 << 4),
+    (P1, PLAYFIELD, 1 << 7),
+    (P1, BALL, 1 << 6),
+    (M0, PLAYFIELD, 1 << 9),
+    (M0, BALL, 1 << 8),
+    (M1, PLAYFIELD, 1 << 11),
+    (M1, BALL, 1 << 10),
+    (BALL, PLAYFIELD, 1 << 13),
+    (P0, P1, 1 << 15),
+    (M0, M1, 1 << 14),
+];
+
+impl Tia {
+    /// Latches every pair that meets within the span.
+    #[inline]
+    pub(super) fn collide(&mut self, span: Row) {
+        for word in 0..3 {
+            let masks = self.masks.map(|mask| mask.0[word] & span.0[word]);
+            let (mut any, mut shared) = (0, 0);
+            for mask in masks {
+                shared |= any & mask;
+                any |= mask;
+            }
+            if shared != 0 {
+                for (one, other, latch) in PAIRS {
+                    if masks[one] & masks[other] != 0 {
+                        self.latches |= latch;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bits 7 and 6 of a collision register.
+    pub(super) fn collision_register(&self, register: u16) -> u8 {
+        ((self.latches >> (2 * register)) as u8 & 3) << 6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConsoleConfig;
+
+    #[test]
+    fn each_pair_sets_the_bit_that_its_register_documents() {
+        let check = |one: usize, other: usize, register: u16, bits: u8| {
+            let mut tia = Tia::reset(ConsoleConfig::default());
+            tia.masks[one] = Row::span(100, 108);
+            tia.masks[other] = Row::span(107, 110);
+            tia.collide(Row::span(0, 107));
+            assert_eq!(tia.latches, 0, "the shared pixel lies behind the span");
+            tia.collide(Row::span(107, 160));
+            assert_eq!(tia.collision_register(register), bits, "{one} {other}");
+            assert_eq!(tia.latches.count_ones(), 1);
+        };
+        check(M0, P1, 0, 0x80);
+        check(M0, P0, 0, 0x40);
+        check(M1, P0, 1, 0x80);
+        check(M1, P1, 1, 0x40);
+        check(P0, PLAYFIELD, 2, 0x80);
+        check(P0, BALL, 2, 0x40);
+        check(P1, PLAYFIELD, 3, 0x80);
+        check(P1, BALL, 3, 0x40);
+        check(M0, PLAYFIELD, 4, 0x80);
+        check(M0, BALL, 4, 0x40);
+        check(M1, PLAYFIELD, 5, 0x80);
+        check(M1, BALL, 5, 0x40);
+        check(BALL, PLAYFIELD, 6, 0x80);
+        check(P0, P1, 7, 0x80);
+        check(M0, M1, 7, 0x40);
+    }
+}

@@ -1,0 +1,125 @@
+//! Adam: gradients in, parameters moved. Fused into a dense layer's weight gradient (`Dense::update`) or applied to a range.
+
+use crate::buffer::Buffer;
+use crate::error::NnError;
+use crate::kernels::{AdamCoefficients, Kernel};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Constants of the optimiser.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdamConfig {
+    /// Step size.
+    pub learning_rate: f64,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// Added to the root of the second moment.
+    pub epsilon: f64,
+}
+
+/// Moments and step counter. Each step is [`Adam::begin_step`] once, then every parameter moved exactly once.
+#[derive(Debug, Clone)]
+pub struct Adam {
+    config: AdamConfig,
+    steps: u64,
+    coefficients: AdamCoefficients,
+    first: Buffer,
+    second: Buffer,
+    kernel: Kernel,
+}
+
+/// Parameters per parallel task; it fixes nothing but the grain.
+const TASK: usize = 1 << 14;
+
+impl Adam {
+    /// Zero moments for `len` parameters.
+    pub fn new(kernel: Kernel, config: AdamConfig, len: usize) -> Self {
+        let coefficients = coefficients(&config, 1, 1.0);
+        Self { config, steps: 0, coefficients, first: Buffer::zeros(len), second: Buffer::zeros(len), kernel }
+    }
+
+    /// Starts the next step: counts it and fixes its bias corrections. Gradients are taken as they are.
+    pub fn begin_step(&mut self) {
+        self.begin_clipped_step(1.0);
+    }
+
+    /// Starts the next step with every gradient multiplied by `gradient_scale` (see [`clip_scale`]).
+    pub fn begin_clipped_step(&mut self, gradient_scale: f32) {
+        self.steps += 1;
+        self.coefficients = coefficients(&self.config, self.steps, gradient_scale);
+    }
+
+    /// Moves `params[range]` by `gradients[range]`; the unfused path.
+    pub fn apply(&mut self, params: &mut [f32], gradients: &[f32], range: Range<usize>) {
+        assert_eq!((params.len(), gradients.len()), (self.first.len(), self.first.len()), "adam: another layout");
+        let (kernel, coefficients) = (self.kernel, self.coefficients);
+        let step =
+            |(((p, g), m), v): (((&mut [f32], &[f32]), &mut [f32]), &mut [f32])| kernel.adam(&coefficients, g, p, m, v);
+        let (p, g) = (&mut params[range.clone()], &gradients[range.clone()]);
+        let (m, v) = (&mut self.first[range.clone()], &mut self.second[range]);
+        if p.len() <= TASK {
+            step((((p, g), m), v));
+        } else {
+            let tasks =
+                p.par_chunks_mut(TASK).zip(g.par_chunks(TASK)).zip(m.par_chunks_mut(TASK)).zip(v.par_chunks_mut(TASK));
+            tasks.for_each(step);
+        }
+    }
+
+    /// The constants of the step begun last, and the moments of `range`: for updates fused into another pass.
+    pub(crate) fn parts(&mut self, range: Range<usize>) -> (AdamCoefficients, &mut [f32], &mut [f32]) {
+        (self.coefficients, &mut self.first[range.clone()], &mut self.second[range])
+    }
+
+    /// Steps begun so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// First moments m, in the layout of the parameters.
+    pub fn first_moments(&self) -> &[f32] {
+        &self.first
+    }
+
+    /// Second moments v, in the layout of the parameters.
+    pub fn second_moments(&self) -> &[f32] {
+        &self.second
+    }
+
+    /// Takes up a saved state.
+    pub fn restore(&mut self, steps: u64, first: &[f32], second: &[f32]) -> Result<(), NnError> {
+        for (what, found) in [("the first moments", first.len()), ("the second moments", second.len())] {
+            if found != self.first.len() {
+                return Err(NnError::WrongLength { what, found, expected: self.first.len() });
+            }
+        }
+        self.steps = steps;
+        self.first.copy_from_slice(first);
+        self.second.copy_from_slice(second);
+        Ok(())
+    }
+}
+
+/// Euclidean norm of all gradients, summed in a fixed order at any thread count.
+pub fn global_norm(kernel: Kernel, gradients: &[f32]) -> f32 {
+    gradients.chunks(TASK).map(|chunk| f64::from(kernel.dot(chunk, chunk))).sum::<f64>().sqrt() as f32
+}
+
+/// The factor that brings a gradient of norm `norm` down to `max_norm`, as PyTorch's `clip_grad_norm_` computes it.
+pub fn clip_scale(norm: f32, max_norm: f32) -> f32 {
+    (max_norm / (norm + 1e-6)).min(1.0)
+}
+
+fn coefficients(config: &AdamConfig, step: u64, gradient_scale: f32) -> AdamCoefficients {
+    let t = i32::try_from(step).unwrap_or(i32::MAX);
+    AdamCoefficients {
+        beta1: config.beta1 as f32,
+        beta2: config.beta2 as f32,
+        rate: (config.learning_rate / (1.0 - config.beta1.powi(t))) as f32,
+        root_correction: (1.0 / (1.0 - config.beta2.powi(t)).sqrt()) as f32,
+        epsilon: config.epsilon as f32,
+        gradient_scale,
+    }
+}

@@ -1,0 +1,275 @@
+//! One convolution layer on one example: its address tables, forward, weight gradient, input gradient.
+//!
+//! Inside the network activations are `[pixel][channel]` with channels padded to 16; the first layer reads the world's
+//! `[channel][pixel]` planes as they come. No patch matrix is built: the tables say where each window lies.
+
+use crate::error::NnError;
+use crate::kernels::{Activation, From, Kernel, LANES, Product};
+use crate::offsets::Offsets;
+use crate::padded;
+use crate::params::{Layout, TensorId};
+use std::ops::Range;
+
+/// What a convolution layer is; its window is square and nothing is padded around the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConvSpec {
+    /// Output channels.
+    pub channels: usize,
+    /// Height and width of the window.
+    pub kernel: usize,
+    /// Pixels between windows.
+    pub stride: usize,
+}
+
+/// Size of an image: channels × height × width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageShape {
+    /// Number of channels.
+    pub channels: usize,
+    /// Rows.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+}
+
+impl ImageShape {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.channels * self.height * self.width
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Floats of one activation in `[pixel][channel]` order with padded channels.
+    pub(crate) fn padded_len(&self) -> usize {
+        padded(self.channels) * self.height * self.width
+    }
+}
+
+/// How a layer's input lies in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// `[channel][pixel]`, as observations come.
+    Planes,
+    /// `[pixel][channel]`, channels padded, as layers write.
+    Pixels,
+}
+
+/// One layer with its tables.
+#[derive(Debug, Clone)]
+pub(crate) struct Conv {
+    pub weight_id: TensorId,
+    pub bias_id: Option<TensorId>,
+    pub weight: Range<usize>,
+    pub bias: Option<Range<usize>>,
+    pub input: ImageShape,
+    pub output: ImageShape,
+    kernel: Kernel,
+    window: usize,
+    /// Rows of the weight matrix: window × padded input channels.
+    weight_len: usize,
+    /// Where the window of each output pixel begins in the input.
+    windows: Offsets,
+    /// The contiguous runs of one window, each `run_len` floats.
+    runs: Offsets,
+    run_len: usize,
+    /// Where each output pixel lies in the output.
+    pixels: Offsets,
+    /// Where each weight row finds its input inside a window.
+    weight_inputs: Offsets,
+    /// Where each row of output pixels begins in the input, and the step between its pixels.
+    pixel_rows: Offsets,
+    pixel_step: usize,
+    weight_rows: Offsets,
+    zero: Offsets,
+}
+
+impl Conv {
+    /// Checks the shapes, adds `{name}.weight` and perhaps `{name}.bias` to the layout and builds the tables.
+    pub fn new(
+        kernel: Kernel,
+        name: &str,
+        spec: ConvSpec,
+        input: ImageShape,
+        order: Order,
+        has_bias: bool,
+        layout: &mut Layout,
+    ) -> Result<Self, NnError> {
+        let ConvSpec { channels, kernel: window, stride } = spec;
+        for (what, size) in
+            [("the number of output channels", channels), ("the kernel size", window), ("the stride", stride)]
+        {
+            if size == 0 {
+                return Err(NnError::ZeroSize { layer: name.to_owned(), what });
+            }
+        }
+        if input.height < window || input.width < window {
+            let ImageShape { channels, height, width } = input;
+            return Err(NnError::KernelTooLarge { layer: name.to_owned(), kernel: window, channels, height, width });
+        }
+        let output = ImageShape {
+            channels,
+            height: (input.height - window) / stride + 1,
+            width: (input.width - window) / stride + 1,
+        };
+        let in_stride = match order {
+            Order::Planes => 1,
+            Order::Pixels => padded(input.channels),
+        };
+        let weight_len = window * window * if order == Order::Planes { input.channels } else { in_stride };
+        let elements =
+            [input.padded_len() as u128, output.padded_len() as u128, weight_len as u128 * padded(channels) as u128];
+        if let Some(&elements) = elements.iter().find(|&&elements| u128::from(u32::MAX) < elements) {
+            return Err(NnError::TooLarge { layer: name.to_owned(), elements, limit: u128::from(u32::MAX) });
+        }
+        let plane = input.height * input.width;
+        let row_of = |c: usize, y: usize, x: usize| match order {
+            Order::Planes => (c * window + y) * window + x,
+            Order::Pixels => (y * window + x) * in_stride + c,
+        };
+        let weight_id = layout.add_conv(
+            &format!("{name}.weight"),
+            [channels, input.channels, window, window],
+            weight_len,
+            row_of,
+        )?;
+        let bias_id = if has_bias { Some(layout.add_vector(&format!("{name}.bias"), channels)?) } else { None };
+        let at = |y: usize, x: usize| (y * input.width + x) * in_stride;
+        let windows = (0..output.height).flat_map(|y| (0..output.width).map(move |x| at(y * stride, x * stride)));
+        let (runs, run_len, weight_inputs) = match order {
+            Order::Planes => {
+                let runs = (0..input.channels).flat_map(|c| (0..window).map(move |y| c * plane + y * input.width));
+                (
+                    Offsets::new(runs.clone()),
+                    window,
+                    Offsets::new(runs.flat_map(|run| (0..window).map(move |x| run + x))),
+                )
+            }
+            Order::Pixels => {
+                let runs = (0..window).map(|y| at(y, 0));
+                let run_len = window * in_stride;
+                (
+                    Offsets::new(runs.clone()),
+                    run_len,
+                    Offsets::new(runs.flat_map(|run| (0..run_len).map(move |i| run + i))),
+                )
+            }
+        };
+        Ok(Self {
+            weight_id,
+            bias_id,
+            weight: layout.range(weight_id),
+            bias: bias_id.map(|id| layout.range(id)),
+            input,
+            output,
+            kernel,
+            window,
+            weight_len,
+            windows: Offsets::new(windows),
+            runs,
+            run_len,
+            pixels: Offsets::every(padded(channels), output.height * output.width),
+            weight_inputs,
+            pixel_rows: Offsets::new((0..output.height).map(|y| at(y * stride, 0))),
+            pixel_step: stride * in_stride,
+            weight_rows: Offsets::every(LANES, weight_len),
+            zero: Offsets::every(0, 1),
+        })
+    }
+
+    fn panels(&self) -> usize {
+        padded(self.output.channels) / LANES
+    }
+
+    /// y = max(0, x ∗ w + b) for one example.
+    pub fn forward(&self, params: &[f32], x: &[f32], y: &mut [f32]) {
+        let product = Product {
+            a: x,
+            rows: &self.windows,
+            row_count: self.windows.len(),
+            segments: &self.runs,
+            length: self.run_len,
+            step: 1,
+            b: &params[self.weight.clone()],
+            b_stride: LANES,
+            b_panel: self.weight_len * LANES,
+            panels: self.panels(),
+            c_rows: &self.pixels,
+            c_panel: LANES,
+        };
+        let from = self.bias.clone().map_or(From::Zero, |range| From::Bias(&params[range]));
+        self.kernel.product(&product, from, y, Activation::Relu);
+    }
+
+    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], for one example.
+    pub fn add_gradient(&self, x: &[f32], dy: &[f32], dw: &mut [f32], db: &mut [f32], is_first: bool) {
+        let product = Product {
+            a: x,
+            rows: &self.weight_inputs,
+            row_count: self.weight_inputs.len(),
+            segments: &self.pixel_rows,
+            length: self.output.width,
+            step: self.pixel_step,
+            b: dy,
+            b_stride: padded(self.output.channels),
+            b_panel: LANES,
+            panels: self.panels(),
+            c_rows: &self.weight_rows,
+            c_panel: self.weight_len * LANES,
+        };
+        self.kernel.product(&product, if is_first { From::Zero } else { From::C }, dw, Activation::Linear);
+        if is_first {
+            db.fill(0.0);
+        }
+        self.kernel.add_column_sums(db, &dy[..self.output.padded_len()], padded(self.output.channels));
+    }
+
+    /// Length of the transposed weights that [`Conv::add_input_gradient`] reads.
+    pub fn transposed_len(&self) -> usize {
+        self.window * self.window * padded(self.input.channels) * padded(self.output.channels)
+    }
+
+    /// Length of one independent piece of the transposed weights: one tap of the window, sixteen input channels.
+    pub fn transposed_piece(&self) -> usize {
+        padded(self.output.channels) * LANES
+    }
+
+    /// Piece `piece` of `[tap][channels/16][outputs][16 channels]`.
+    pub fn transpose_piece(&self, params: &[f32], piece: usize, out: &mut [f32]) {
+        let weight = &params[self.weight.clone()];
+        for (panel, block) in out.chunks_mut(LANES * LANES).enumerate() {
+            let from = &weight[(panel * self.weight_len + piece * LANES) * LANES..][..LANES * LANES];
+            for n in 0..LANES {
+                for c in 0..LANES {
+                    block[n * LANES + c] = from[c * LANES + n];
+                }
+            }
+        }
+    }
+
+    /// dx += for each tap of the window, dy[pixel] · w[tap], scattered to where the tap reads.
+    pub fn add_input_gradient(&self, transposed: &[f32], dy: &[f32], dx: &mut [f32]) {
+        let (in_stride, out_stride) = (padded(self.input.channels), padded(self.output.channels));
+        for (tap, weights) in transposed.chunks(in_stride * out_stride).enumerate() {
+            let at = (tap / self.window * self.input.width + tap % self.window) * in_stride;
+            let product = Product {
+                a: dy,
+                rows: &self.pixels,
+                row_count: self.pixels.len(),
+                segments: &self.zero,
+                length: out_stride,
+                step: 1,
+                b: weights,
+                b_stride: LANES,
+                b_panel: out_stride * LANES,
+                panels: in_stride / LANES,
+                c_rows: &self.windows,
+                c_panel: LANES,
+            };
+            self.kernel.product(&product, From::C, &mut dx[at..], Activation::Linear);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Sixteen `f32` lanes on AVX-512, on AVX2 with FMA and in portable Rust: one set of operations, three machines.
+//!
+//! A kernel is written once over [`Lanes`], so the three paths differ only in this file. On both x86 paths every operation
+//! below rounds each lane once and in the same way, hence they give the same bits.
+
+/// Sixteen lanes. All methods need a processor that has the instructions of the implementing type; that is the only
+/// condition of the value methods, and `load`/`store` also need sixteen readable or writable floats at the pointer.
+pub(crate) trait Lanes: Copy {
+    /// Rows of 16 columns that one tile accumulates in registers.
+    const TILE_ROWS: usize;
+    /// How many 16-column panels a tile of full height covers.
+    const TILE_PANELS: usize;
+
+    unsafe fn splat(x: f32) -> Self;
+    unsafe fn load(from: *const f32) -> Self;
+    unsafe fn store(self, to: *mut f32);
+    /// `self + a·b`.
+    unsafe fn fma(self, a: Self, b: Self) -> Self;
+    unsafe fn add(self, b: Self) -> Self;
+    unsafe fn mul(self, b: Self) -> Self;
+    unsafe fn div(self, b: Self) -> Self;
+    unsafe fn sqrt(self) -> Self;
+    /// `x < 0 → 0`, everything else (NaN too) stays.
+    unsafe fn relu(self) -> Self;
+    /// `h > 0 → self`, else 0.
+    unsafe fn where_positive(self, h: Self) -> Self;
+}
+
+/// Portable lanes: arrays that the compiler may vectorise for any target.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable([f32; 16]);
+
+/// One fused rounding where the target has the instruction at compile time; elsewhere the fused form would be a slow call.
+#[inline(always)]
+fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+macro_rules! lanewise {
+    (|$i:ident| $value:expr) => {{
+        let mut out = [0.0_f32; 16];
+        let mut $i = 0;
+        while $i < 16 {
+            out[$i] = $value;
+            $i += 1;
+        }
+        Portable(out)
+    }};
+}
+
+impl Lanes for Portable {
+    const TILE_ROWS: usize = if cfg!(target_arch = "aarch64") { 5 } else { 2 };
+    const TILE_PANELS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        Portable([x; 16])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller grants sixteen readable floats; the read assumes no alignment.
+        Portable(unsafe { from.cast::<[f32; 16]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: the caller grants sixteen writable floats; the write assumes no alignment.
+        unsafe { to.cast::<[f32; 16]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn fma(self, a: Self, b: Self) -> Self {
+        lanewise!(|i| multiply_add(a.0[i], b.0[i], self.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        lanewise!(|i| self.0[i] + b.0[i])
+    }
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        lanewise!(|i| self.0[i] * b.0[i])
+    }
+    #[inline(always)]
+    unsafe fn div(self, b: Self) -> Self {
+        lanewise!(|i| self.0[i] / b.0[i])
+    }
+    #[inline(always)]
+    unsafe fn sqrt(self) -> Self {
+        lanewise!(|i| self.0[i].sqrt())
+    }
+    #[inline(always)]
+    unsafe fn relu(self) -> Self {
+        lanewise!(|i| if self.0[i] < 0.0 { 0.0 } else { self.0[i] })
+    }
+    #[inline(always)]
+    unsafe fn where_positive(self, h: Self) -> Self {
+        lanewise!(|i| if 0.0 < h.0[i] { self.0[i] } else { 0.0 })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Lanes;
+    use std::arch::x86_64::*;
+
+    /// Two 8-lane registers.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Avx2(__m256, __m256);
+
+    // SAFETY of every block below: the trait's contract is that the caller runs on a processor with AVX2 and FMA and, for
+    // `load` and `store`, that sixteen floats are accessible at the pointer; the unaligned forms need no alignment.
+    impl Lanes for Avx2 {
+        const TILE_ROWS: usize = 6;
+        const TILE_PANELS: usize = 1;
+
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            let x = unsafe { _mm256_set1_ps(x) };
+            Self(x, x)
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { Self(_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe {
+                _mm256_storeu_ps(to, self.0);
+                _mm256_storeu_ps(to.add(8), self.1);
+            }
+        }
+        #[inline(always)]
+        unsafe fn fma(self, a: Self, b: Self) -> Self {
+            unsafe { Self(_mm256_fmadd_ps(a.0, b.0, self.0), _mm256_fmadd_ps(a.1, b.1, self.1)) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, b: Self) -> Self {
+            unsafe { Self(_mm256_add_ps(self.0, b.0), _mm256_add_ps(self.1, b.1)) }
+        }
+        #[inline(always)]
+        unsafe fn mul(self, b: Self) -> Self {
+            unsafe { Self(_mm256_mul_ps(self.0, b.0), _mm256_mul_ps(self.1, b.1)) }
+        }
+        #[inline(always)]
+        unsafe fn div(self, b: Self) -> Self {
+            unsafe { Self(_mm256_div_ps(self.0, b.0), _mm256_div_ps(self.1, b.1)) }
+        }
+        #[inline(always)]
+        unsafe fn sqrt(self) -> Self {
+            unsafe { Self(_mm256_sqrt_ps(self.0), _mm256_sqrt_ps(self.1)) }
+        }
+        #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            // `max` returns its second operand when one is NaN: the order keeps NaN visible.
+            unsafe {
+                let zero = _mm256_setzero_ps();
+                Self(_mm256_max_ps(zero, self.0), _mm256_max_ps(zero, self.1))
+            }
+        }
+        #[inline(always)]
+        unsafe fn where_positive(self, h: Self) -> Self {
+            unsafe {
+                let zero = _mm256_setzero_ps();
+                Self(
+                    _mm256_and_ps(self.0, _mm256_cmp_ps::<_CMP_LT_OQ>(zero, h.0)),
+                    _mm256_and_ps(self.1, _mm256_cmp_ps::<_CMP_LT_OQ>(zero, h.1)),
+                )
+            }
+        }
+    }
+
+    /// One 16-lane register.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Avx512(__m512);
+
+    // SAFETY of every block below: as for `Avx2`, with AVX-512F in place of AVX2 and FMA.
+    impl Lanes for Avx512 {
+        const TILE_ROWS: usize = 12;
+        const TILE_PANELS: usize = 2;
+
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            Self(unsafe { _mm512_set1_ps(x) })
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            Self(unsafe { _mm512_loadu_ps(from) })
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { _mm512_storeu_ps(to, self.0) }
+        }
+        #[inline(always)]
+        unsafe fn fma(self, a: Self, b: Self) -> Self {
+            Self(unsafe { _mm512_fmadd_ps(a.0, b.0, self.0) })
+        }
+        #[inline(always)]
+        unsafe fn add(self, b: Self) -> Self {
+            Self(unsafe { _mm512_add_ps(self.0, b.0) })
+        }
+        #[inline(always)]
+        unsafe fn mul(self, b: Self) -> Self {
+            Self(unsafe { _mm512_mul_ps(self.0, b.0) })
+        }
+        #[inline(always)]
+        unsafe fn div(self, b: Self) -> Self {
+            Self(unsafe { _mm512_div_ps(self.0, b.0) })
+        }
+        #[inline(always)]
+        unsafe fn sqrt(self) -> Self {
+            Self(unsafe { _mm512_sqrt_ps(self.0) })
+        }
+        #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            Self(unsafe { _mm512_max_ps(_mm512_setzero_ps(), self.0) })
+        }
+        #[inline(always)]
+        unsafe fn where_positive(self, h: Self) -> Self {
+            unsafe {
+                let positive = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(_mm512_setzero_ps(), h.0);
+                Self(_mm512_maskz_mov_ps(positive, self.0))
+            }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The one matrix kernel: "a few rows of A, broadcast, times a 16-column panel of B", with the addresses of A given by tables.
+//!
+//! ```text
+//! C[r, p·16 + lane] = start + Σ_s Σ_t A[rows[r] + segments[s] + t·step] · B[p·b_panel + (s·length + t)·b_stride + lane]
+//! ```
+//!
+//! Convolutions and dense layers, forward and backward, are instances of it; see `conv.rs` and `dense.rs`. Each element is
+//! summed sequentially over (s, t) with one rounding per step, whatever the tile, so tiles and blocks do not change bits.
+
+use super::elementwise::{AdamCoefficients, adam_lanes};
+use super::lanes::Lanes;
+
+/// What a product reads, as raw parts. Built only by the checked wrappers of the parent module.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub a: *const f32,
+    pub rows: &'a [u32],
+    pub segments: &'a [u32],
+    pub length: usize,
+    pub step: usize,
+    pub b: *const f32,
+    pub b_stride: usize,
+    pub b_panel: usize,
+    pub panels: usize,
+}
+
+/// Where a product's sums begin and end.
+pub(crate) trait Sink<V: Lanes>: Copy {
+    /// Most reduction steps between two visits of C.
+    const BLOCK: usize;
+    /// The value at which the sum of element (`row`, `panel`) begins.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `V`; `row` and `panel` are below the counts the sink was checked for.
+    unsafe fn start(&self, row: usize, panel: usize, is_first_block: bool) -> V;
+    /// Takes the sum.
+    ///
+    /// # Safety
+    /// As for `start`.
+    unsafe fn finish(&self, row: usize, panel: usize, is_last_block: bool, sum: V);
+}
+
+/// Reduction steps per block: 16 columns of B are then 16 KiB and stay in the first-level cache.
+const BLOCK: usize = 256;
+
+/// Runs the whole product.
+///
+/// # Safety
+/// The processor has the instructions of `V`, every address the formula above names lies inside the buffers of `source`, and
+/// `sink` accepts all its rows and panels.
+#[inline(always)]
+pub(crate) unsafe fn product<V: Lanes, S: Sink<V>>(source: Source<'_>, sink: S) {
+    let wide = panels_at_once::<V>(source.rows.len());
+    let mut panel = 0;
+    while panel < source.panels {
+        let left = source.panels - panel;
+        // SAFETY: the panel groups partition 0..panels; the rest is this function's contract.
+        unsafe {
+            panel += if wide == 4 && 4 <= left {
+                blocks::<V, S, 4>(source, sink, panel);
+                4
+            } else if 2 <= wide && 2 <= left {
+                blocks::<V, S, 2>(source, sink, panel);
+                2
+            } else {
+                blocks::<V, S, 1>(source, sink, panel);
+                1
+            };
+        }
+    }
+}
+
+/// Few rows cannot hide the latency of a multiply-add, so they take several panels at a time.
+#[inline(always)]
+fn panels_at_once<V: Lanes>(rows: usize) -> usize {
+    match rows {
+        1 => 4,
+        2 | 3 => 2,
+        _ => V::TILE_PANELS,
+    }
+}
+
+/// One group of `NP` panels, in blocks of the reduction.
+#[inline(always)]
+unsafe fn blocks<V: Lanes, S: Sink<V>, const NP: usize>(source: Source<'_>, sink: S, panel: usize) {
+    let Source { segments, length, .. } = source;
+    // SAFETY: offsets into A and B grow by exactly the reduction steps already done, so they stay the formula's.
+    unsafe {
+        let b = source.b.add(panel * source.b_panel);
+        if let [only] = *segments {
+            let mut done = 0;
+            while done < length {
+                let now = (length - done).min(S::BLOCK);
+                let block = Source { length: now, b: b.add(done * source.b_stride), ..source };
+                let offset = only as usize + done * source.step;
+                tiles::<V, S, NP>(
+                    Source { a: source.a.add(offset), segments: &[0], ..block },
+                    sink,
+                    panel,
+                    done == 0,
+                    done + now == length,
+                );
+                done += now;
+            }
+        } else {
+            let at_once = (S::BLOCK / length).max(1);
+            let mut done = 0;
+            while done < segments.len() {
+                let now = (segments.len() - done).min(at_once);
+                let block = Source {
+                    segments: &segments[done..done + now],
+                    b: b.add(done * length * source.b_stride),
+                    ..source
+                };
+                tiles::<V, S, NP>(block, sink, panel, done == 0, done + now == segments.len());
+                done += now;
+            }
+        }
+    }
+}
+
+/// All rows of one block, in tiles of nearly equal height.
+#[inline(always)]
+unsafe fn tiles<V: Lanes, S: Sink<V>, const NP: usize>(
+    source: Source<'_>,
+    sink: S,
+    panel: usize,
+    is_first: bool,
+    is_last: bool,
+) {
+    let rows = source.rows.len();
+    let height = (V::TILE_ROWS * V::TILE_PANELS / NP).clamp(1, V::TILE_ROWS);
+    let count = rows.div_ceil(height);
+    let mut row = 0;
+    for tile in 0..count {
+        let end = (tile + 1) * rows / count;
+        // SAFETY: row..end lies in 0..rows and holds at most `height` <= TILE_ROWS rows; the rest is the caller's contract.
+        unsafe {
+            macro_rules! with_height {
+                ($($mr:literal)*) => {
+                    match end - row {
+                        $($mr if $mr <= V::TILE_ROWS => tile_of::<V, S, $mr, NP>(source, sink, row, panel, is_first, is_last),)*
+                        _ => unreachable!("a tile has at most {height} rows"),
+                    }
+                };
+            }
+            with_height!(1 2 3 4 5 6 7 8 9 10 11 12);
+        }
+        row = end;
+    }
+}
+
+/// `MR` rows times `NP` panels, accumulated in registers.
+#[inline(always)]
+unsafe fn tile_of<V: Lanes, S: Sink<V>, const MR: usize, const NP: usize>(
+    source: Source<'_>,
+    sink: S,
+    row: usize,
+    panel: usize,
+    is_first: bool,
+    is_last: bool,
+) {
+    // SAFETY: the caller's contract; every pointer formed below is an address of the product's formula, except that `b` may
+    // be advanced past the last row without being read, which `wrapping_add` allows.
+    unsafe {
+        let mut rows = [source.a; MR];
+        for i in 0..MR {
+            rows[i] = source.a.add(*source.rows.get_unchecked(row + i) as usize);
+        }
+        let mut sums = [[V::splat(0.0); NP]; MR];
+        for i in 0..MR {
+            for j in 0..NP {
+                sums[i][j] = sink.start(row + i, panel + j, is_first);
+            }
+        }
+        let mut b = source.b;
+        for &segment in source.segments {
+            let mut offset = segment as usize;
+            for _ in 0..source.length {
+                let mut columns = [V::splat(0.0); NP];
+                for j in 0..NP {
+                    columns[j] = V::load(b.add(j * source.b_panel));
+                }
+                for i in 0..MR {
+                    let x = V::splat(*rows[i].add(offset));
+                    for j in 0..NP {
+                        sums[i][j] = sums[i][j].fma(x, columns[j]);
+                    }
+                }
+                offset += source.step;
+                b = b.wrapping_add(source.b_stride);
+            }
+        }
+        for i in 0..MR {
+            for j in 0..NP {
+                sink.finish(row + i, panel + j, is_last, sums[i][j]);
+            }
+        }
+    }
+}
+
+/// How a stored product begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Start {
+    Zero,
+    /// From what C holds.
+    Add,
+    /// From one value per column.
+    Bias(*const f32),
+}
+
+/// Stores the sums into C: element (r, p·16 + lane) at `rows[r] + p·panel + lane`.
+#[derive(Clone, Copy)]
+pub(crate) struct Store<'a> {
+    pub c: *mut f32,
+    pub rows: &'a [u32],
+    pub panel: usize,
+    pub start: Start,
+    pub is_rectified: bool,
+}
+
+impl Store<'_> {
+    #[inline(always)]
+    unsafe fn at(&self, row: usize, panel: usize) -> *mut f32 {
+        // SAFETY: `Sink`'s contract: row and panel were checked against C by the wrapper that built this sink.
+        unsafe { self.c.add(*self.rows.get_unchecked(row) as usize + panel * self.panel) }
+    }
+}
+
+impl<V: Lanes> Sink<V> for Store<'_> {
+    const BLOCK: usize = BLOCK;
+
+    #[inline(always)]
+    unsafe fn start(&self, row: usize, panel: usize, is_first: bool) -> V {
+        // SAFETY: as for `at`; a bias holds 16 values for every panel.
+        unsafe {
+            match self.start {
+                Start::Zero if is_first => V::splat(0.0),
+                Start::Bias(bias) if is_first => V::load(bias.add(panel * 16)),
+                _ => V::load(self.at(row, panel)),
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn finish(&self, row: usize, panel: usize, is_last: bool, sum: V) {
+        // SAFETY: as for `at`.
+        unsafe { if self.is_rectified && is_last { sum.relu() } else { sum }.store(self.at(row, panel)) }
+    }
+}
+
+/// Takes the sums as gradients and moves parameters and moments at once; they are addressed like C in [`Store`].
+#[derive(Clone, Copy)]
+pub(crate) struct Update<'a> {
+    pub p: *mut f32,
+    pub m: *mut f32,
+    pub v: *mut f32,
+    pub rows: &'a [u32],
+    pub panel: usize,
+    pub k: &'a AdamCoefficients,
+}
+
+impl<V: Lanes> Sink<V> for Update<'_> {
+    /// The sum must be complete when it arrives.
+    const BLOCK: usize = usize::MAX;
+
+    #[inline(always)]
+    unsafe fn start(&self, _: usize, _: usize, _: bool) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { V::splat(0.0) }
+    }
+    #[inline(always)]
+    unsafe fn finish(&self, row: usize, panel: usize, _: bool, sum: V) {
+        // SAFETY: `Sink`'s contract: the offset was checked against all three buffers by the wrapper.
+        unsafe {
+            let at = *self.rows.get_unchecked(row) as usize + panel * self.panel;
+            let (p, m, v) = (self.p.add(at), self.m.add(at), self.v.add(at));
+            let (new_p, new_m, new_v) = adam_lanes(self.k, sum, V::load(p), V::load(m), V::load(v));
+            new_p.store(p);
+            new_m.store(m);
+            new_v.store(v);
+        }
+    }
+}
+
+/// [`product`] into memory.
+///
+/// # Safety
+/// As for [`product`].
+#[inline(always)]
+pub(crate) unsafe fn store<V: Lanes>(source: Source<'_>, sink: Store<'_>) {
+    // SAFETY: the caller's contract.
+    unsafe { product::<V, _>(source, sink) }
+}
+
+/// [`product`] into an optimiser step.
+///
+/// # Safety
+/// As for [`product`].
+#[inline(always)]
+pub(crate) unsafe fn update<V: Lanes>(source: Source<'_>, sink: Update<'_>) {
+    // SAFETY: the caller's contract.
+    unsafe { product::<V, _>(source, sink) }
+}

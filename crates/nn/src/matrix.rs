@@ -1,0 +1,72 @@
+//! Activations of a batch: one row per example, rows padded to whole 16-lane vectors.
+
+use crate::buffer::Buffer;
+use crate::padded;
+
+/// `rows` × `cols` numbers, row after row. A row occupies [`Matrix::stride`] floats; the padding behind its `cols` values is
+/// kept at zero by every function of this crate, and callers who write through [`Matrix::padded_row_mut`] keep it so.
+#[derive(Debug, Clone)]
+pub struct Matrix {
+    data: Buffer,
+    rows: usize,
+    cols: usize,
+    stride: usize,
+}
+
+impl Matrix {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        let stride = padded(cols);
+        Self { data: Buffer::zeros(rows * stride), rows, cols, stride }
+    }
+
+    /// Number of examples.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of meaningful values in a row.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Floats from one row to the next: `cols` rounded up to 16.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The values of row `i`, without padding.
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.data[i * self.stride..][..self.cols]
+    }
+
+    /// The values of row `i`, without padding.
+    pub fn row_mut(&mut self, i: usize) -> &mut [f32] {
+        &mut self.data[i * self.stride..][..self.cols]
+    }
+
+    /// Row `i` with its zero padding: the form in which the vector kernels are fastest.
+    pub fn padded_row(&self, i: usize) -> &[f32] {
+        &self.data[i * self.stride..][..self.stride]
+    }
+
+    /// Row `i` with its padding, which must still be zero afterwards.
+    pub fn padded_row_mut(&mut self, i: usize) -> &mut [f32] {
+        &mut self.data[i * self.stride..][..self.stride]
+    }
+
+    /// All rows, padded, one behind the other: `as_slice().chunks(stride())` are the rows.
+    pub fn as_slice(&self) -> &[f32] {
+        &self.data
+    }
+
+    /// All rows, padded; for parallel iterators over rows (`par_chunks_mut(stride)`).
+    pub fn as_mut_slice(&mut self) -> &mut [f32] {
+        &mut self.data
+    }
+
+    /// Sets everything to zero.
+    pub fn clear(&mut self) {
+        self.data.fill(0.0);
+    }
+}

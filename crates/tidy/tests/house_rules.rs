@@ -32,9 +32,18 @@ fn every_unsafe_block_states_its_argument() {
                 continue;
             }
             let argued = lines[i.saturating_sub(6)..=i].iter().any(|near| near.contains("SAFETY:"));
+            let argued = argued || argued_for_the_whole_impl(&lines[..i]);
             assert!(argued, "{}:{}: an unsafe block without its SAFETY argument", text.path, i + 1);
         }
     }
+}
+
+/// One argument may serve all methods of an `impl` if it stands right before it and says so.
+fn argued_for_the_whole_impl(before: &[&str]) -> bool {
+    let start = before.iter().rposition(|line| line.trim_start().starts_with("impl "));
+    start.is_some_and(|start| {
+        before[start.saturating_sub(3)..start].iter().any(|near| near.contains("SAFETY of every block below"))
+    })
 }
 
 #[test]

@@ -85,8 +85,8 @@ pub struct EpisodeFinished {
     /// |σ| of the states acted in (agents with a σ).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sigma: Option<SigmaRange>,
-    /// Share of interactions in which the noisy greedy action differed from the noise-free one, or, for ε-greedy
-    /// agents, in which the random action differed from the greedy one.
+    /// Share of interactions in which the noisy greedy action differed from the noise-free one; for ε-greedy agents,
+    /// in which chance chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_exploration_share: Option<f64>,
 }
@@ -100,11 +100,12 @@ pub struct ModuleHealth {
     pub sigma_min_abs: f64,
     /// Largest |σ| met.
     pub sigma_max_abs: f64,
+    /// Mean over batches of the standard deviation of |σ| across a batch; 0 means that σ ignores the state.
+    pub sigma_spread_abs: f64,
     /// Share of states whose σ is negative.
     pub sigma_negative_share: f64,
-    /// Share of hidden units active for at least one state of a batch; 0 means the module has died.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live_units_share: Option<f64>,
+    /// Share of hidden units active for at least one state of a batch, mean over batches; 0 means the module has died.
+    pub live_units_share: f64,
 }
 
 /// Means over the interactions and train steps since the last such line.

@@ -7,6 +7,7 @@
 mod error;
 mod event;
 mod jsonl;
+mod scan;
 mod tensorboard;
 mod timing;
 
@@ -16,5 +17,6 @@ pub use event::{
     SCHEMA_VERSION, SigmaRange,
 };
 pub use jsonl::{JsonlFile, Records, read_jsonl};
+pub use scan::{Scan, event_kind, scan_jsonl};
 pub use tensorboard::{Histogram, TensorBoard};
 pub use timing::{Shares, StopReason, Timing};

@@ -17,6 +17,17 @@ pub enum Timing {
         /// Version of the program.
         version: String,
     },
+    /// The machine that the process started last works on.
+    Machine {
+        /// Name of the processor.
+        processor: String,
+        /// Cores as the system counts them.
+        logical_cores: u64,
+        /// Memory of the machine.
+        memory_bytes: u64,
+        /// Operating system and architecture.
+        system: String,
+    },
     /// A stretch of interactions and how long it took.
     Speed {
         /// Interactions of the run at the end of the stretch.

@@ -1,0 +1,105 @@
+//! A run's configuration: a plain struct. Presets are functions, overrides are struct update; what a run folder holds is
+//! the fully resolved one.
+
+mod error;
+mod keys;
+mod layers;
+mod range;
+
+pub use error::ConfigError;
+pub use keys::{KEYS, Key};
+pub(crate) use layers::unknown_agent;
+pub use layers::{Differences, Layers, differences, flat, from_toml, to_toml};
+
+use sane_agent::AgentConfig;
+use sane_arcade::Profile;
+use sane_env::{AgentSteps, Reward};
+use serde::{Deserialize, Serialize};
+
+/// Everything that decides what a run computes. Threads, folders and the like are not in here: they must not matter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// Name of the agent, as in `sane agents`.
+    pub agent: String,
+    /// Seed of all streams.
+    pub seed: u64,
+    /// Where it acts.
+    pub world: WorldConfig,
+    /// When it learns.
+    pub training: TrainingConfig,
+    /// What it remembers.
+    pub replay: ReplayConfig,
+    /// What it writes down, and how often.
+    pub record: RecordConfig,
+    /// How it learns and explores.
+    pub learner: AgentConfig,
+}
+
+/// Where the agent acts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldConfig {
+    /// Name of the world: `boxing`, `minatar/asterix`, `deep-sea/20`, `risky-road`.
+    pub name: String,
+    /// How an Atari game becomes a world; other worlds have no profiles.
+    pub profile: Profile,
+}
+
+/// When the agent learns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingConfig {
+    /// Length of the run.
+    pub total_interactions: AgentSteps,
+    /// Interactions before the first train step.
+    pub learning_starts: AgentSteps,
+    /// Interactions from one train step to the next.
+    pub train_period: AgentSteps,
+    /// Transitions per train step.
+    pub batch_size: usize,
+    /// Interactions from one copy of the network into the target network to the next.
+    pub target_period: AgentSteps,
+}
+
+/// What the agent remembers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayConfig {
+    /// Transitions kept.
+    pub capacity: usize,
+    /// How rewards are kept.
+    pub rewards: RewardForm,
+}
+
+/// How the replay keeps rewards. Reports always see them raw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RewardForm {
+    /// Into [−1, 1].
+    Clipped,
+    /// As the world gave them.
+    Raw,
+}
+
+impl RewardForm {
+    /// The reward in this form.
+    pub fn of(self, reward: Reward) -> f32 {
+        match self {
+            Self::Clipped => reward.clipped(),
+            Self::Raw => reward.raw(),
+        }
+    }
+}
+
+/// What is written down, and how often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordConfig {
+    /// Interactions from one interval record to the next.
+    pub interval: AgentSteps,
+    /// Interactions from one set of parameter histograms to the next.
+    pub histogram_interval: AgentSteps,
+    /// Interactions from one checkpoint to the next.
+    pub checkpoint_interval: AgentSteps,
+}

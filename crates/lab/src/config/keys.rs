@@ -1,0 +1,86 @@
+//! Every key of the configuration and what it means: `sane config keys`, and the list unknown keys are held against.
+
+/// A key that may stand in a file or behind `--set`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Dotted name.
+    pub name: &'static str,
+    /// What it means, with unit and range.
+    pub meaning: &'static str,
+}
+
+/// All keys, in the order of the file.
+pub const KEYS: [Key; 41] = [
+    key("agent", "name of the agent; `sane agents` lists them"),
+    key("seed", "seed of all random streams, 0 to 2^63 − 1"),
+    key("world.name", "the world: an Atari game, minatar/<game>, deep-sea/<size>, risky-road"),
+    key("world.profile", "how an Atari game becomes a world: paper, nature or machado"),
+    key("training.total_interactions", "length of the run in interactions (decisions), at least 1"),
+    key("training.learning_starts", "interactions before the first train step, 1 to replay.capacity"),
+    key("training.train_period", "interactions from one train step to the next, at least 1"),
+    key("training.batch_size", "transitions per train step, 1 to training.learning_starts"),
+    key("training.target_period", "interactions from one copy into the target network to the next, at least 1"),
+    key("replay.capacity", "transitions remembered"),
+    key("replay.rewards", "rewards as learnt from: clipped (into [−1, 1]) or raw; reports are always raw"),
+    key("record.interval", "interactions from one interval record to the next"),
+    key("record.histogram_interval", "interactions from one set of parameter histograms to the next"),
+    key("record.checkpoint_interval", "interactions from one checkpoint to the next; never changes results"),
+    key("learner.gamma", "discount γ, in [0, 1]"),
+    key("learner.double_q", "whether the online network chooses the action the target network values: true, false"),
+    key("learner.clip_gradient_norm", "largest norm of the gradient, above 0; left out: not clipped"),
+    key("learner.optimiser.learning_rate", "step size of Adam, at least 0"),
+    key("learner.optimiser.beta_1", "decay of Adam's first moment, in [0, 1)"),
+    key("learner.optimiser.beta_2", "decay of Adam's second moment, in [0, 1)"),
+    key("learner.optimiser.epsilon", "added to the root of Adam's second moment, above 0"),
+    key("learner.objective.kind", "what is minimised: td-error, elbo or penalties"),
+    key("learner.objective.kl_weight", "elbo: weight of the KL term, 2σₑ²/N"),
+    key("learner.objective.parameters", "penalties: weight of ½‖θ‖²"),
+    key("learner.objective.sigma", "penalties: weight of mean(σ²/2 − log|σ|)"),
+    key("learner.network.convolutions", "list of {filters, kernel, stride}; empty: the state itself is h(s)"),
+    key("learner.network.hidden", "list of widths of the hidden dense layers"),
+    key("learner.network.conv_bias", "whether convolutions have biases: true, false"),
+    key("learner.exploration.kind", "how the agent explores; follows from the agent's name"),
+    key("learner.exploration.epsilon.first", "eps-greedy: first ε, a probability"),
+    key("learner.exploration.epsilon.last", "eps-greedy: last ε, a probability"),
+    key("learner.exploration.epsilon.hold", "eps-greedy: interactions at the first ε"),
+    key("learner.exploration.epsilon.decay", "eps-greedy: interactions from the first ε to the last"),
+    key("learner.exploration.sigma_0", "noisynet: deviations start at sigma_0/√inputs"),
+    key("learner.exploration.initial_sigma", "sane-constant: first value of the one σ"),
+    key("learner.exploration.q_features", "q-sane: which action values the module reads when learning: clean, noisy"),
+    key("learner.exploration.module.hidden", "sane agents: widths of the module's hidden layers"),
+    key("learner.exploration.module.sigma", "sane agents: form of σ: linear (the paper's) or softplus (positive)"),
+    key("learner.exploration.module.visit_counts", "sane agents: whether visit counts are a feature: true, false"),
+    key("learner.exploration.noise.form", "noisy agents: factored (the paper's) or independent (slow)"),
+    key(
+        "learner.exploration.noise.shared_by",
+        "noisy agents: whether a batch shares one draw (batch) or not (example)",
+    ),
+];
+
+const fn key(name: &'static str, meaning: &'static str) -> Key {
+    Key { name, meaning }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::flat;
+    use crate::preset::Preset;
+    use sane_agent::CATALOGUE;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_key_of_every_agent_has_its_meaning_and_every_meaning_its_key() {
+        let known: BTreeSet<&str> = KEYS.iter().map(|key| key.name).collect();
+        let mut met: BTreeSet<String> = CATALOGUE
+            .iter()
+            .flat_map(|entry| flat(&Preset::Paper.config("boxing", entry.name).unwrap()).into_keys())
+            .collect();
+        // Keys that only other objectives have, and one that is absent unless set.
+        met.extend(
+            ["objective.kl_weight", "objective.parameters", "objective.sigma", "clip_gradient_norm"]
+                .map(|key| format!("learner.{key}")),
+        );
+        assert_eq!(known, met.iter().map(String::as_str).collect());
+    }
+}

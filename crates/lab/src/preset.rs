@@ -1,0 +1,235 @@
+//! Presets: complete configurations as functions of world and agent. `paper` is the table of the paper; each of the others
+//! says in what it differs from it.
+
+use crate::config::unknown_agent;
+use crate::config::{ConfigError, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig, WorldConfig};
+use crate::world::WorldKind;
+use sane_agent::{AgentConfig, Exploration, LinearSchedule, NetworkSpec};
+use sane_arcade::Profile;
+use sane_env::{AgentSteps, closest_name};
+
+/// A named starting point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preset {
+    /// The paper's table.
+    Paper,
+    /// Minutes instead of days.
+    Quick,
+    /// The paper's agent in today's standard environment.
+    Machado,
+    /// The paper's agent in the environment of Mnih et al. 2015.
+    Nature,
+    /// MinAtar, after its authors.
+    Minatar,
+    /// Deep sea, after bsuite.
+    DeepSea,
+    /// The risky road.
+    RiskyRoad,
+}
+
+impl Preset {
+    /// All of them, with the name to type and what it is.
+    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+        (Self::Paper, "paper", "the paper's table: 25 million interactions, replay of a million"),
+        (Self::Quick, "quick", "200 thousand interactions, small replay, faster learning: minutes on two cores"),
+        (Self::Machado, "machado", "paper, but sticky actions, all 18 actions, no life signal (Machado et al. 2018)"),
+        (Self::Nature, "nature", "paper, but whole screen and maximum of two frames (Mnih et al. 2015)"),
+        (Self::Minatar, "minatar", "small network, replay of 100 thousand, a train step per interaction"),
+        (Self::DeepSea, "deep-sea", "dense network, 10 thousand episodes, a train step per interaction"),
+        (Self::RiskyRoad, "risky-road", "as minatar, 300 thousand interactions"),
+    ];
+
+    /// The preset of this name.
+    pub fn named(name: &str) -> Result<Self, ConfigError> {
+        Self::ALL.iter().find(|(_, known, _)| *known == name).map(|(preset, ..)| *preset).ok_or_else(|| {
+            let suggestion = closest_name(name, Self::ALL.iter().map(|(_, known, _)| *known)).map(str::to_owned);
+            ConfigError::UnknownName { kind: "preset", name: name.into(), suggestion }
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(preset, ..)| *preset == self).map(|(_, name, _)| *name).expect("ALL holds all")
+    }
+
+    /// The one used for a world when none is asked for.
+    pub fn default_for(world: &str) -> Result<Self, ConfigError> {
+        Ok(match WorldKind::of(world)? {
+            WorldKind::Atari(_) => Self::Paper,
+            WorldKind::Minatar => Self::Minatar,
+            WorldKind::DeepSea { .. } => Self::DeepSea,
+            WorldKind::RiskyRoad => Self::RiskyRoad,
+        })
+    }
+
+    /// The configuration for this world and agent, with seed 1.
+    pub fn config(self, world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
+        let paper = paper(world, agent)?;
+        Ok(match self {
+            Self::Paper => paper,
+            Self::Quick => quick(paper),
+            Self::Machado => with_profile(paper, Profile::Machado),
+            Self::Nature => with_profile(paper, Profile::Nature),
+            Self::Minatar => minatar(paper),
+            Self::DeepSea => deep_sea(paper, world)?,
+            Self::RiskyRoad => risky_road(paper),
+        })
+    }
+}
+
+fn paper(world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
+    let network = match WorldKind::of(world)? {
+        WorldKind::Atari(_) => NetworkSpec::nature(),
+        WorldKind::Minatar | WorldKind::RiskyRoad => NetworkSpec::minatar(),
+        WorldKind::DeepSea { .. } => NetworkSpec::mlp(),
+    };
+    let exploration = Exploration::named(agent).ok_or_else(|| unknown_agent(agent))?;
+    Ok(RunConfig {
+        agent: agent.into(),
+        seed: 1,
+        world: WorldConfig { name: world.into(), profile: Profile::Paper },
+        training: TrainingConfig {
+            total_interactions: AgentSteps(25_000_000),
+            learning_starts: AgentSteps(50_000),
+            train_period: AgentSteps(4),
+            batch_size: 32,
+            target_period: AgentSteps(10_000),
+        },
+        replay: ReplayConfig { capacity: 1_000_000, rewards: RewardForm::Clipped },
+        record: RecordConfig {
+            interval: AgentSteps(10_000),
+            histogram_interval: AgentSteps(250_000),
+            checkpoint_interval: AgentSteps(100_000),
+        },
+        learner: AgentConfig { exploration, network, ..AgentConfig::default() },
+    })
+}
+
+/// A few minutes on two cores: less of everything, a learning rate four times the paper's, a fresher target.
+fn quick(paper: RunConfig) -> RunConfig {
+    let mut config = with_epsilon(
+        paper,
+        LinearSchedule { first: 1.0, last: 0.05, hold: AgentSteps(2_000), decay: AgentSteps(30_000) },
+    );
+    config.training = TrainingConfig {
+        total_interactions: AgentSteps(100_000),
+        learning_starts: AgentSteps(2_000),
+        target_period: AgentSteps(2_000),
+        ..config.training
+    };
+    config.replay.capacity = 100_000;
+    config.record = RecordConfig {
+        interval: AgentSteps(2_000),
+        histogram_interval: AgentSteps(20_000),
+        checkpoint_interval: AgentSteps(20_000),
+    };
+    config.learner.optimiser.learning_rate = 2.5e-4;
+    config
+}
+
+/// Young and Tian 2019 as their released DQN, with these differences: Adam instead of centred RMSprop and the squared
+/// error instead of Huber's (the paper's learner, so that agents compare), Glorot instead of PyTorch's default weights.
+fn minatar(paper: RunConfig) -> RunConfig {
+    let mut config = with_epsilon(
+        paper,
+        LinearSchedule { first: 1.0, last: 0.1, hold: AgentSteps(5_000), decay: AgentSteps(100_000) },
+    );
+    config.training = TrainingConfig {
+        total_interactions: AgentSteps(5_000_000),
+        learning_starts: AgentSteps(5_000),
+        train_period: AgentSteps(1),
+        batch_size: 32,
+        target_period: AgentSteps(1_000),
+    };
+    config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
+    config.record.checkpoint_interval = AgentSteps(250_000);
+    config.learner.optimiser.learning_rate = 2.5e-4;
+    config
+}
+
+/// bsuite's 10,000 episodes with a learner of the size of its DQN.
+fn deep_sea(paper: RunConfig, world: &str) -> Result<RunConfig, ConfigError> {
+    let WorldKind::DeepSea { size } = WorldKind::of(world)? else {
+        let expected = "a world deep-sea/<size>; the preset counts in episodes of <size> interactions".into();
+        return Err(ConfigError::OutOfRange { key: "world.name", value: world.into(), expected });
+    };
+    let episodes = |count: u64| AgentSteps(count * size);
+    let epsilon = LinearSchedule { first: 1.0, last: 0.05, hold: episodes(10), decay: episodes(1_000) };
+    let mut config = with_epsilon(paper, epsilon);
+    config.training = TrainingConfig {
+        total_interactions: episodes(10_000),
+        learning_starts: episodes(10),
+        train_period: AgentSteps(1),
+        batch_size: 32,
+        target_period: AgentSteps(100),
+    };
+    config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
+    config.record.interval = episodes(100);
+    config.record.checkpoint_interval = episodes(2_500);
+    config.learner.optimiser.learning_rate = 5e-4;
+    Ok(config)
+}
+
+fn risky_road(paper: RunConfig) -> RunConfig {
+    let mut config = minatar(paper);
+    config.training.total_interactions = AgentSteps(300_000);
+    config.record.checkpoint_interval = AgentSteps(100_000);
+    config
+}
+
+fn with_profile(mut config: RunConfig, profile: Profile) -> RunConfig {
+    config.world.profile = profile;
+    config
+}
+
+/// Agents without ε stay as they are.
+fn with_epsilon(mut config: RunConfig, schedule: LinearSchedule) -> RunConfig {
+    if let Exploration::EpsGreedy { epsilon } = &mut config.learner.exploration {
+        *epsilon = schedule;
+    }
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sane_agent::{AdamConfig, CATALOGUE};
+
+    #[test]
+    fn the_paper_preset_is_the_table_of_the_paper() {
+        let config = Preset::Paper.config("seaquest", "eps-greedy").unwrap();
+        let TrainingConfig { total_interactions, learning_starts, train_period, batch_size, target_period } =
+            config.training;
+        let steps = [total_interactions, learning_starts, train_period, target_period].map(|steps| steps.0);
+        assert_eq!(steps, [25_000_000, 50_000, 4, 10_000]);
+        assert_eq!((batch_size, config.replay.capacity, config.replay.rewards), (32, 1_000_000, RewardForm::Clipped));
+        let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = config.learner.optimiser;
+        assert_eq!((learning_rate, beta_1, beta_2, epsilon), (6.25e-5, 0.9, 0.999, 1.5e-4));
+        assert_eq!(config.learner.exploration.epsilon(), Some(LinearSchedule::PAPER));
+        assert_eq!((config.learner.gamma, config.world.profile), (0.99, Profile::Paper));
+    }
+
+    #[test]
+    fn every_preset_can_be_run_with_every_agent_in_its_worlds() {
+        let worlds = [
+            ("boxing", &[Preset::Paper, Preset::Quick, Preset::Machado, Preset::Nature][..]),
+            ("minatar/breakout", &[Preset::Minatar, Preset::Paper]),
+            ("deep-sea/10", &[Preset::DeepSea]),
+            ("risky-road", &[Preset::RiskyRoad]),
+        ];
+        for (world, presets) in worlds {
+            for (preset, agent) in presets.iter().flat_map(|preset| CATALOGUE.map(|entry| (preset, entry.name))) {
+                let config = preset.config(world, agent).unwrap();
+                config.check().unwrap_or_else(|error| panic!("{world} {agent} {preset:?}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_presets_and_agents_get_a_suggestion() {
+        let text = Preset::named("papr").unwrap_err().to_string();
+        assert_eq!(text, "unknown preset papr; did you mean paper?");
+        let text = Preset::Paper.config("boxing", "qsane").unwrap_err().to_string();
+        assert_eq!(text, "unknown agent qsane; did you mean q-sane?");
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the time of a run goes. Its numbers never enter the events, only the timings.
+
+use sane_record::Shares;
+use std::time::{Duration, Instant};
+
+/// The parts of the loop that are timed one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Forward, backward, optimiser.
+    TrainStep,
+    /// Choosing an action.
+    Act,
+    /// The world.
+    Emulator,
+    /// Storing transitions and drawing batches.
+    Replay,
+    /// Writing a checkpoint.
+    Checkpoint,
+}
+
+/// Adds up the time of each phase since the last lap.
+#[derive(Debug, Clone)]
+pub struct Stopwatch {
+    since: Instant,
+    spent: [Duration; 5],
+}
+
+/// One lap: how long it took and where the time went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lap {
+    /// Length.
+    pub seconds: f64,
+    /// Where it went.
+    pub share: Shares,
+}
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Self {
+        Self { since: Instant::now(), spent: [Duration::ZERO; 5] }
+    }
+
+    /// Does `work` and books its time.
+    pub fn time<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.spent[phase as usize] += start.elapsed();
+        result
+    }
+
+    /// Ends the lap and begins the next.
+    pub fn lap(&mut self) -> Lap {
+        let seconds = self.since.elapsed().as_secs_f64();
+        let [train_step, act, emulator, replay, checkpoint] =
+            self.spent.map(|spent| if 0.0 < seconds { spent.as_secs_f64() / seconds } else { 0.0 });
+        let rest = (1.0 - (train_step + act + emulator + replay + checkpoint)).max(0.0);
+        *self = Self::start();
+        Lap { seconds, share: Shares { train_step, act, emulator, replay, checkpoint, rest } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_a_lap_add_up_to_one() {
+        let mut watch = Stopwatch::start();
+        for phase in [Phase::Act, Phase::TrainStep, Phase::Act] {
+            watch.time(phase, || std::thread::sleep(Duration::from_millis(2)));
+        }
+        let share = watch.lap().share;
+        let sum = share.train_step + share.act + share.emulator + share.replay + share.checkpoint + share.rest;
+        assert!((sum - 1.0).abs() < 1e-9 && share.train_step < share.act, "{share:?}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Name → world. The only place that knows all kinds of them.
+
+use crate::LabError;
+use crate::config::{ConfigError, WorldConfig};
+use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
+use sane_env::{Environment, Stream, closest_name};
+use std::path::Path;
+
+/// What kind of world a name stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum WorldKind {
+    /// An Atari game.
+    Atari(&'static Game),
+    /// `minatar/<game>`.
+    Minatar,
+    /// `deep-sea/<size>` and its stochastic sibling.
+    DeepSea {
+        /// Interactions per episode.
+        size: u64,
+    },
+    /// `risky-road`, with or without a difficulty.
+    RiskyRoad,
+}
+
+impl WorldKind {
+    /// The kind of this world; an unknown name gets a suggestion.
+    pub fn of(name: &str) -> Result<Self, ConfigError> {
+        let mut parts = name.split(['/', ':']);
+        match parts.next().unwrap_or_default() {
+            "minatar" => Ok(Self::Minatar),
+            "deep-sea" | "deep-sea-stochastic" => {
+                let size = parts.next().and_then(|size| size.parse().ok()).ok_or_else(|| unknown(name))?;
+                Ok(Self::DeepSea { size })
+            }
+            "risky-road" => Ok(Self::RiskyRoad),
+            _ => Game::named(name).map(Self::Atari).map_err(|_| unknown(name)),
+        }
+    }
+}
+
+fn unknown(name: &str) -> ConfigError {
+    let atari = Game::all().iter().map(|game| game.name);
+    let known = atari.chain(sane_minigames::names().iter().map(|world| world.name));
+    ConfigError::UnknownName {
+        kind: "world",
+        name: name.into(),
+        suggestion: closest_name(name, known).map(str::to_owned),
+    }
+}
+
+/// Where worlds of one kind come from: everything that has to be found once, so that each world is then made quickly.
+pub struct WorldSource {
+    config: WorldConfig,
+    kind: WorldKind,
+    rom: Vec<u8>,
+}
+
+impl WorldSource {
+    /// Finds what the world needs; an Atari game's ROM is looked for in `roms` first and fetched if it is nowhere, and
+    /// `news` hears of that.
+    pub fn open(config: &WorldConfig, roms: Option<&Path>, news: &mut dyn FnMut(String)) -> Result<Self, LabError> {
+        let kind = WorldKind::of(&config.name)?;
+        let rom = match kind {
+            WorldKind::Atari(game) => Roms::new(roms).load(game, &mut |item| news(item.to_string()))?,
+            WorldKind::Minatar | WorldKind::DeepSea { .. } | WorldKind::RiskyRoad => Vec::new(),
+        };
+        let source = Self { config: config.clone(), kind, rom };
+        source.make(0)?;
+        Ok(source)
+    }
+
+    /// The configuration it was opened with.
+    pub fn config(&self) -> &WorldConfig {
+        &self.config
+    }
+
+    /// A world; what it draws by itself follows from `seed`.
+    pub fn make(&self, seed: u64) -> Result<Box<dyn Environment>, LabError> {
+        let seed = Stream::named(seed, "world").next_u64() as u32;
+        let refused = |reason: String| LabError::World { name: self.config.name.clone(), reason };
+        match self.kind {
+            WorldKind::Atari(game) => {
+                let options = AtariOptions { profile: self.config.profile, seed, ..AtariOptions::default() };
+                let env = AtariEnv::new(game, &self.rom, options).map_err(|error| refused(error.to_string()))?;
+                Ok(Box::new(env))
+            }
+            WorldKind::Minatar | WorldKind::DeepSea { .. } | WorldKind::RiskyRoad => {
+                sane_minigames::make(&self.config.name, u64::from(seed)).map_err(|error| refused(error.to_string()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use sane_arcade::Profile;
+
+    pub(crate) fn source(name: &str) -> Result<WorldSource, LabError> {
+        let config = WorldConfig { name: name.into(), profile: Profile::Paper };
+        WorldSource::open(&config, None, &mut |_| ())
+    }
+
+    #[test]
+    fn a_name_decides_the_kind_and_a_slip_gets_a_suggestion() {
+        assert!(matches!(WorldKind::of("boxing").unwrap(), WorldKind::Atari(game) if game.name == "boxing"));
+        assert!(matches!(WorldKind::of("deep-sea/20:mapping=3").unwrap(), WorldKind::DeepSea { size: 20 }));
+        assert_eq!(WorldKind::of("boxng").unwrap_err().to_string(), "unknown world boxng; did you mean boxing?");
+    }
+
+    #[test]
+    fn worlds_of_one_seed_are_the_same_and_others_differ() {
+        let source = source("minatar/breakout").unwrap();
+        let first_frame = |seed| {
+            let mut world = source.make(seed).unwrap();
+            world.reset(&mut Stream::named(1, "starts"), &mut vec![0; world.spec().frame.bytes()]);
+            world.snapshot()
+        };
+        assert_eq!(first_frame(1), first_frame(1));
+        assert_ne!(first_frame(1), first_frame(2));
+    }
+
+    #[test]
+    fn a_size_or_game_that_does_not_exist_is_refused_when_the_source_is_opened() {
+        assert!(source("deep-sea/1").is_err());
+        assert!(source("minatar/pong").is_err());
+    }
+}

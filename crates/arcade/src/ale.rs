@@ -1,0 +1,421 @@
+//! The layer of the Arcade Learning Environment over the console: loading, the reset procedure, acting with sticky
+//! actions and frame skip, lives, the end, truncation. In: [`Joystick`] actions; out: rewards, RAM, screens.
+//!
+//! It equals ale-py 0.12.1 in every byte of RAM and screen and in every reward: `docs/atari.md` says how that is shown.
+
+use crate::action::Joystick;
+use crate::game::{Game, Port};
+use crate::memory::Memory;
+use crate::mode_select;
+use crate::rules::{LivesAtEnd, Opening, Tally};
+use sane_env::Mt19937;
+use sane_vcs::{
+    Cartridge, CartridgeError, Console, ConsoleConfig, Controller, Input, PictureMode, Snapshot, SnapshotMismatch,
+    TvFormat, palette,
+};
+use serde::{Deserialize, Serialize};
+
+const DETECTION_FRAMES: u32 = 60;
+const LINES_OF_A_PAL_FRAME: u32 = 286;
+const PAL_FRAMES_NEEDED: u32 = 15;
+const NOOP_FRAMES_AT_RESET: u32 = 60;
+const SOFT_RESET_FRAMES: u32 = 4;
+const PADDLE_MIN: i32 = 27_450;
+const PADDLE_TURN: i32 = 23_000;
+
+/// What can be set before a game is loaded; the default is ALE's own with sticky actions off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Seed of the generator that sticky actions (and Adventure's mode selection) draw from.
+    pub seed: u32,
+    /// Probability that a frame repeats the action held before it instead of taking the new one.
+    pub repeat_action_probability: f32,
+    /// Frames per [`Ale::act`].
+    pub frame_skip: u32,
+    /// Frames after which an episode is cut, if any.
+    pub max_episode_frames: Option<u64>,
+    /// What a lost life does.
+    pub life_loss: LifeLoss,
+}
+
+/// What a lost life does to the episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LifeLoss {
+    /// Nothing; the game goes on.
+    GoesOn,
+    /// It cuts the episode as soon as there are fewer lives than at the start.
+    Truncates,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            repeat_action_probability: 0.0,
+            frame_skip: 1,
+            max_episode_frames: None,
+            life_loss: LifeLoss::GoesOn,
+        }
+    }
+}
+
+/// Something the game does not have, or a ROM it cannot be loaded from.
+#[derive(Debug, thiserror::Error)]
+pub enum AleError {
+    /// The ROM does not make a cartridge.
+    #[error("{game}: {source}")]
+    Cartridge {
+        /// Name of the game.
+        game: &'static str,
+        /// What is wrong with the ROM.
+        source: CartridgeError,
+    },
+    /// No such mode.
+    #[error("{game} has no mode {asked}; it has {}", listed(.available))]
+    NoSuchMode {
+        /// Name of the game.
+        game: &'static str,
+        /// The mode asked for.
+        asked: u32,
+        /// The modes there are.
+        available: Vec<u32>,
+    },
+    /// No such difficulty.
+    #[error("{game} has no difficulty {asked}; it has {}", listed(.available))]
+    NoSuchDifficulty {
+        /// Name of the game.
+        game: &'static str,
+        /// The difficulty asked for.
+        asked: u32,
+        /// The difficulties there are.
+        available: Vec<u32>,
+    },
+}
+
+fn listed(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A loaded game. `Clone` is a full copy that continues on its own.
+#[derive(Debug, Clone)]
+pub struct Ale {
+    game: &'static Game,
+    settings: Settings,
+    tv: TvFormat,
+    console: Console,
+    play: Play,
+}
+
+/// Everything this layer adds to the console's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Play {
+    tally: Tally,
+    mode: u32,
+    difficulty: u32,
+    held: Joystick,
+    paddles: [i32; 2],
+    frames: u64,
+    episode_frames: u64,
+    generator: Mt19937,
+}
+
+/// All of an [`Ale`] but the ROM: restored into any `Ale` of the same game it continues bit for bit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AleSnapshot {
+    console: Snapshot,
+    play: Play,
+}
+
+impl Ale {
+    /// Puts the cartridge in, finds out the television standard by running 60 frames, and resets the game once.
+    pub fn load(game: &'static Game, rom: &[u8], settings: Settings) -> Result<Self, AleError> {
+        let cartridge =
+            Cartridge::new(game.cartridge, rom).map_err(|source| AleError::Cartridge { game: game.name, source })?;
+        let mut config = ConsoleConfig {
+            tv: TvFormat::Ntsc,
+            first_line: game.first_line,
+            height: 210,
+            hmove_comb: game.hmove_comb,
+            controller: match game.port {
+                Port::Joystick | Port::JoystickOnTheRight => Controller::Joystick,
+                Port::Paddles => Controller::Paddles { swapped: false },
+                Port::PaddlesSwapped => Controller::Paddles { swapped: true },
+            },
+            swapped_ports: game.port == Port::JoystickOnTheRight,
+        };
+        let mut console = Console::power_on(cartridge, config);
+        console.reset();
+        config.tv = detect_tv(&mut console, game);
+        config.height = game.height;
+        console.set_config(config);
+        console.reset();
+
+        let generator = Mt19937::new(settings.seed);
+        let play = Play {
+            tally: game.rules.first,
+            mode: game.modes[0],
+            difficulty: game.difficulties[0],
+            held: Joystick::NOOP,
+            paddles: [0; 2],
+            frames: 0,
+            episode_frames: 0,
+            generator,
+        };
+        let mut ale = Self { game, settings, tv: config.tv, console, play };
+        ale.reset_game();
+        Ok(ale)
+    }
+
+    /// Starts an episode: 60 frames of nothing, RESET, the mode, RESET again, and the game's own opening.
+    pub fn reset_game(&mut self) {
+        self.play.episode_frames = 0;
+        self.play.paddles = [(PADDLE_MIN + self.game.rules.paddle_max) / 2; 2];
+        self.console.reset();
+        for _ in 0..NOOP_FRAMES_AT_RESET {
+            self.frame(Joystick::NOOP, PictureMode::Coloured);
+        }
+        self.soft_reset();
+        self.play.tally = Tally { mode: self.play.mode as i32, ..self.game.rules.first };
+        mode_select::choose_mode(self);
+        self.soft_reset();
+        for &opening in self.game.rules.opening {
+            match opening {
+                Opening::Hold(action, times) => (0..times).for_each(|_| self.frame(action, PictureMode::Coloured)),
+                Opening::Reset => self.reset_frame(),
+            }
+        }
+    }
+
+    /// Holds `action` for the frames of one step and returns the sum of their rewards.
+    pub fn act(&mut self, action: Joystick) -> i32 {
+        (0..self.settings.frame_skip).map(|_| self.act_frame(action, PictureMode::Coloured)).sum()
+    }
+
+    /// One frame of a step, with its two draws for sticky actions; nothing happens after the end.
+    pub fn act_frame(&mut self, action: Joystick, picture: PictureMode) -> i32 {
+        let [take_new, _second_player] = [(); 2].map(|()| f64::from(self.play.generator.next_u32()) / 4_294_967_296.0);
+        if f64::from(self.settings.repeat_action_probability) <= take_new {
+            self.play.held = action;
+        }
+        if self.game_over() {
+            return 0;
+        }
+        let legal = if self.game.may_fire || !self.play.held.fires() { self.play.held } else { Joystick::NOOP };
+        self.frame(legal, picture);
+        self.play.frames += 1;
+        self.play.episode_frames += 1;
+        self.play.tally.reward
+    }
+
+    /// The game.
+    pub fn game(&self) -> &'static Game {
+        self.game
+    }
+
+    /// What was set when it was loaded.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Lives left; 0 in games that have none and, in most games, after the end.
+    pub fn lives(&self) -> i32 {
+        match self.game.rules.lives_at_end {
+            LivesAtEnd::Zero if self.play.tally.over => 0,
+            _ => self.play.tally.lives,
+        }
+    }
+
+    /// Whether the episode has ended, by the game or by a limit.
+    pub fn game_over(&self) -> bool {
+        self.is_terminal() || self.is_truncated()
+    }
+
+    /// Whether the game itself is over.
+    pub fn is_terminal(&self) -> bool {
+        self.play.tally.over
+    }
+
+    /// Whether a limit has cut the episode.
+    pub fn is_truncated(&self) -> bool {
+        let too_long = self.settings.max_episode_frames.is_some_and(|limit| limit <= self.play.episode_frames);
+        let life_lost = self.settings.life_loss == LifeLoss::Truncates && self.lives() < self.game.rules.first.lives;
+        too_long || life_lost
+    }
+
+    /// Frames since loading, without those of resets.
+    pub fn frame_number(&self) -> u64 {
+        self.play.frames
+    }
+
+    /// Frames since the last reset.
+    pub fn episode_frame_number(&self) -> u64 {
+        self.play.episode_frames
+    }
+
+    /// The game mode.
+    pub fn mode(&self) -> u32 {
+        self.play.mode
+    }
+
+    /// Chooses a mode; it takes effect at the next reset.
+    pub fn set_mode(&mut self, mode: u32) -> Result<(), AleError> {
+        if !self.game.modes.contains(&mode) {
+            let available = self.game.modes.clone();
+            return Err(AleError::NoSuchMode { game: self.game.name, asked: mode, available });
+        }
+        self.play.mode = mode;
+        Ok(())
+    }
+
+    /// The difficulty: bit 0 is the left switch, bit 1 the right one.
+    pub fn difficulty(&self) -> u32 {
+        self.play.difficulty
+    }
+
+    /// Sets the difficulty switches; they are read from the next frame on.
+    pub fn set_difficulty(&mut self, difficulty: u32) -> Result<(), AleError> {
+        if !self.game.difficulties.contains(&difficulty) {
+            let available = self.game.difficulties.clone();
+            return Err(AleError::NoSuchDifficulty { game: self.game.name, asked: difficulty, available });
+        }
+        self.play.difficulty = difficulty;
+        Ok(())
+    }
+
+    /// The 128 bytes of RAM.
+    pub fn ram(&self) -> &[u8; 128] {
+        self.console.ram()
+    }
+
+    /// The screen as colour indices, 160 per row.
+    pub fn screen(&self) -> &[u8] {
+        self.console.screen()
+    }
+
+    /// Rows of the screen.
+    pub fn screen_height(&self) -> usize {
+        self.game.height as usize
+    }
+
+    /// The screen in luma, one byte per pixel.
+    pub fn screen_gray(&self, out: &mut [u8]) {
+        let gray = self.gray_table();
+        assert_eq!(out.len(), self.screen().len(), "screen_gray: {} bytes for the screen", out.len());
+        out.iter_mut().zip(self.screen()).for_each(|(pixel, &index)| *pixel = gray[usize::from(index)]);
+    }
+
+    /// The screen in colour, three bytes per pixel.
+    pub fn screen_rgb(&self) -> Vec<u8> {
+        let rgb = palette::rgb(self.tv);
+        self.screen().iter().flat_map(|&index| rgb[usize::from(index)]).collect()
+    }
+
+    /// Luma of each colour index on this game's television.
+    pub fn gray_table(&self) -> &'static [u8; 256] {
+        palette::gray(self.tv)
+    }
+
+    /// The television standard that was found out at loading.
+    pub fn tv(&self) -> TvFormat {
+        self.tv
+    }
+
+    /// Colours the picture of the last frame after all, if it was run without.
+    pub fn develop(&mut self) {
+        self.console.develop();
+    }
+
+    /// Everything but the ROM and the settings.
+    pub fn snapshot(&self) -> AleSnapshot {
+        AleSnapshot { console: self.console.snapshot(), play: self.play.clone() }
+    }
+
+    /// Takes a snapshot of the same game back; one of another cartridge is refused and changes nothing.
+    pub fn restore(&mut self, snapshot: &AleSnapshot) -> Result<(), SnapshotMismatch> {
+        self.console.restore(&snapshot.console)?;
+        self.play = snapshot.play.clone();
+        Ok(())
+    }
+
+    pub(crate) fn memory(&self) -> Memory<'_> {
+        Memory::new(self.console.ram(), self.console.cartridge_ram())
+    }
+
+    pub(crate) fn generator(&mut self) -> &mut Mt19937 {
+        &mut self.play.generator
+    }
+
+    /// SELECT for so many frames, unseen by the rules, then one frame of nothing.
+    pub(crate) fn press_select(&mut self, hold: u32) {
+        let input = Input { select: true, ..self.switches() };
+        for _ in 0..hold {
+            self.console.run_frame(&input, PictureMode::Coloured);
+        }
+        self.selection_frame(Joystick::NOOP);
+    }
+
+    /// A frame of a mode selection: it counts as a frame of the episode.
+    pub(crate) fn selection_frame(&mut self, action: Joystick) {
+        self.frame(action, PictureMode::Coloured);
+        self.play.frames += 1;
+        self.play.episode_frames += 1;
+    }
+
+    /// The RESET switch for four frames.
+    pub(crate) fn soft_reset(&mut self) {
+        for _ in 0..SOFT_RESET_FRAMES {
+            self.reset_frame();
+        }
+        self.play.held = Joystick::NOOP;
+    }
+
+    fn reset_frame(&mut self) {
+        let input = Input { reset: true, ..self.switches() };
+        self.console.run_frame(&input, PictureMode::Coloured);
+        self.watch();
+    }
+
+    fn frame(&mut self, action: Joystick, picture: PictureMode) {
+        self.turn_paddle(action);
+        let mut input = self.switches();
+        action.press(&mut input);
+        self.console.run_frame(&input, picture);
+        self.watch();
+    }
+
+    fn watch(&mut self) {
+        let memory = Memory::new(self.console.ram(), self.console.cartridge_ram());
+        (self.game.rules.watch)(memory, &mut self.play.tally);
+    }
+
+    fn turn_paddle(&mut self, action: Joystick) {
+        let turn = if action.is_right() {
+            -PADDLE_TURN
+        } else if action.is_left() {
+            PADDLE_TURN
+        } else {
+            return;
+        };
+        self.play.paddles[0] = (self.play.paddles[0] + turn).clamp(PADDLE_MIN, self.game.rules.paddle_max);
+    }
+
+    fn switches(&self) -> Input {
+        Input {
+            left_difficulty_a: self.play.difficulty & 1 != 0,
+            right_difficulty_a: self.play.difficulty & 2 != 0,
+            paddles: self.play.paddles,
+            ..Input::default()
+        }
+    }
+}
+
+/// Half a second of long frames in the second half of the first second means PAL.
+fn detect_tv(console: &mut Console, game: &Game) -> TvFormat {
+    let [left, right] = game.switches_at_load;
+    let input = Input { left_difficulty_a: left, right_difficulty_a: right, ..Input::default() };
+    let long_frames = (0..DETECTION_FRAMES)
+        .map(|i| (i, console.run_frame(&input, PictureMode::Coloured).lines))
+        .filter(|&(i, lines)| DETECTION_FRAMES / 2 <= i && LINES_OF_A_PAL_FRAME <= lines)
+        .count();
+    if PAL_FRAMES_NEEDED as usize <= long_frames { TvFormat::Pal } else { TvFormat::Ntsc }
+}

@@ -26,9 +26,10 @@ impl TvFormat {
 pub enum Controller {
     /// A stick with one button.
     Joystick,
-    /// A pair of paddles. A second, untouched pair sits in the right port.
+    /// A pair of paddles.
     Paddles {
-        /// The two paddles of the pair have changed places.
+        /// The two paddles of the pair have changed places. The one game wired so also has an untouched pair, turned
+        /// to its end, in the right port; for all others that port's pots are open.
         swapped: bool,
     },
 }

@@ -43,13 +43,13 @@ impl Default for AgentConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct AdamConfig {
     /// Step size α.
-    pub learning_rate: f32,
+    pub learning_rate: f64,
     /// Decay of the first moment.
-    pub beta_1: f32,
+    pub beta_1: f64,
     /// Decay of the second moment.
-    pub beta_2: f32,
+    pub beta_2: f64,
     /// Added to the root of the second moment.
-    pub epsilon: f32,
+    pub epsilon: f64,
 }
 
 impl Default for AdamConfig {
@@ -68,13 +68,13 @@ impl AgentConfig {
     /// Refuses numbers that cannot be, naming the key.
     pub fn check(&self) -> Result<(), AgentError> {
         let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = self.optimiser;
-        in_range("optimiser.learning_rate", learning_rate, 0.0..f32::INFINITY, "a number of at least 0")?;
+        in_range("optimiser.learning_rate", learning_rate, 0.0..f64::INFINITY, "a number of at least 0")?;
         in_range("optimiser.beta_1", beta_1, 0.0..1.0, "a number in [0, 1)")?;
         in_range("optimiser.beta_2", beta_2, 0.0..1.0, "a number in [0, 1)")?;
-        in_range("optimiser.epsilon", epsilon, f32::MIN_POSITIVE..f32::INFINITY, "a number above 0")?;
-        in_range("gamma", self.gamma, 0.0..1.0 + f32::EPSILON, "a number in [0, 1]")?;
+        in_range("optimiser.epsilon", epsilon, f64::MIN_POSITIVE..f64::INFINITY, "a number above 0")?;
+        in_range("gamma", self.gamma.into(), 0.0..1.0 + f64::EPSILON, "a number in [0, 1]")?;
         if let Some(norm) = self.clip_gradient_norm {
-            in_range("clip_gradient_norm", norm, f32::MIN_POSITIVE..f32::INFINITY, "a number above 0")?;
+            in_range("clip_gradient_norm", norm.into(), f64::MIN_POSITIVE..f64::INFINITY, "a number above 0")?;
         }
         self.check_exploration()?;
         self.objective.check()
@@ -86,14 +86,19 @@ impl AgentConfig {
                 for (key, value) in
                     [("exploration.epsilon.first", epsilon.first), ("exploration.epsilon.last", epsilon.last)]
                 {
-                    in_range(key, value, 0.0..1.0 + f32::EPSILON, "a probability in [0, 1]")?;
+                    in_range(key, value.into(), 0.0..1.0 + f64::EPSILON, "a probability in [0, 1]")?;
                 }
             }
             Exploration::NoisyNet { sigma_0, .. } => {
-                in_range("exploration.sigma_0", *sigma_0, 0.0..f32::INFINITY, "a number of at least 0")?;
+                in_range("exploration.sigma_0", f64::from(*sigma_0), 0.0..f64::INFINITY, "a number of at least 0")?;
             }
             Exploration::SaneConstant { initial_sigma, .. } => {
-                in_range("exploration.initial_sigma", *initial_sigma, f32::MIN..f32::INFINITY, "a finite number")?;
+                in_range(
+                    "exploration.initial_sigma",
+                    f64::from(*initial_sigma),
+                    f64::MIN..f64::INFINITY,
+                    "a finite number",
+                )?;
             }
             _ => {}
         }
@@ -108,8 +113,8 @@ impl AgentConfig {
 /// Refuses a number outside `range`.
 pub(crate) fn in_range(
     key: &'static str,
-    value: f32,
-    range: std::ops::Range<f32>,
+    value: f64,
+    range: std::ops::Range<f64>,
     expected: &'static str,
 ) -> Result<(), AgentError> {
     if range.contains(&value) {

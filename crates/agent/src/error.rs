@@ -1,5 +1,7 @@
 //! What can go wrong at the border of this crate.
 
+use sane_nn::NnError;
+
 /// Why an agent cannot be built, loaded or restored.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AgentError {
@@ -47,51 +49,15 @@ pub enum AgentError {
         /// What it may be.
         expected: &'static str,
     },
-    /// Convolutions read bytes only.
-    #[error("conv1: convolutions read frames of bytes, {world} has frames of f32; use a network without convolutions")]
-    ConvolutionOverFloats {
-        /// The world.
-        world: String,
-    },
-    /// The engine refused the shapes.
-    #[error("the engine cannot build this network: {0}")]
-    Engine(String),
-    /// A parameter the network has is not in the given set.
-    #[error("parameter {name} {expected:?} is missing; the set holds: {found}")]
-    Missing {
-        /// The parameter's name.
-        name: String,
-        /// Its shape in this network.
-        expected: Vec<usize>,
-        /// The names that are there.
-        found: String,
-    },
-    /// A parameter of the given set is not one of the network's.
-    #[error("parameter {name} does not belong to this network, which has: {expected}")]
-    Unknown {
-        /// The parameter's name.
-        name: String,
-        /// The names of this network.
-        expected: String,
-    },
-    /// A parameter has another shape.
-    #[error("parameter {name} has shape {found:?}, this network's has {expected:?}")]
-    Shape {
-        /// The parameter's name.
-        name: String,
-        /// Shape in the given set.
-        found: Vec<usize>,
-        /// Shape in this network.
-        expected: Vec<usize>,
-    },
-    /// A saved state does not fit.
-    #[error("{part} of the saved state holds {found} numbers, this agent's holds {expected}; it is of another agent")]
-    StateSize {
-        /// Which part.
-        part: &'static str,
-        /// Numbers in the saved state.
+    /// The engine refused shapes, or tensors that do not belong to this network.
+    #[error(transparent)]
+    Engine(#[from] NnError),
+    /// A saved memory of visit counts does not fit.
+    #[error("the saved visit counts hold {found} counters, this agent has {expected}; they are of another agent")]
+    VisitCounts {
+        /// Counters in the saved state.
         found: usize,
-        /// Numbers in this agent.
+        /// Counters of this agent.
         expected: usize,
     },
 }

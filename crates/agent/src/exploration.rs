@@ -213,6 +213,19 @@ impl Exploration {
         })
     }
 
+    /// The kind, as configuration files name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::EpsGreedy { .. } => "eps-greedy",
+            Self::NoisyNet { .. } => "noisynet",
+            Self::Sane { .. } => "sane",
+            Self::QSane { .. } => "q-sane",
+            Self::SaneConstant { .. } => "sane-constant",
+            Self::SaneLayerwise { .. } => "sane-layerwise",
+            Self::SaneWeightwise { .. } => "sane-weightwise",
+        }
+    }
+
     /// ε over time, for agents that have one.
     pub fn epsilon(&self) -> Option<LinearSchedule> {
         match self {

@@ -1,6 +1,8 @@
 //! Numbers appended to h(s) before the perturbation module reads it: the paper's open door. One small trait; the action
 //! values (Q-SANE) are its first user, visit counts its second. No gradient flows back through any of them.
 
+use crate::Exploration;
+
 /// What a feature may look at.
 #[derive(Debug, Clone, Copy)]
 pub struct FeatureContext<'a> {
@@ -103,6 +105,44 @@ impl ExtraFeatures for VisitCounts {
 
     fn restore(&mut self, memory: &[u32]) {
         self.counters.copy_from_slice(memory);
+    }
+}
+
+/// The sources an agent uses, in the order in which their numbers are appended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FeatureSources {
+    /// Q-SANE's.
+    pub q_values: Option<QValues>,
+    /// Visit counts.
+    pub visits: Option<VisitCounts>,
+}
+
+impl FeatureSources {
+    /// Those of an agent.
+    pub fn of(exploration: &Exploration, actions: usize) -> Self {
+        let is_q_sane = matches!(exploration, Exploration::QSane { .. });
+        let counts_visits = exploration.module().is_some_and(|module| module.visit_counts);
+        Self { q_values: is_q_sane.then_some(QValues { actions }), visits: counts_visits.then(VisitCounts::new) }
+    }
+
+    /// Whether any of them reads the action values.
+    pub fn read_q_values(&self) -> bool {
+        self.each().any(ExtraFeatures::reads_q_values)
+    }
+
+    /// Writes all their numbers for one state.
+    pub fn write(&self, context: &FeatureContext<'_>, mut out: &mut [f32]) {
+        for source in self.each() {
+            let (own, rest) = out.split_at_mut(source.width());
+            source.write(context, own);
+            out = rest;
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = &dyn ExtraFeatures> {
+        let q_values = self.q_values.as_ref().map(|source| source as &dyn ExtraFeatures);
+        let visits = self.visits.as_ref().map(|source| source as &dyn ExtraFeatures);
+        q_values.into_iter().chain(visits)
     }
 }
 

@@ -5,18 +5,29 @@
 //! derivatives), `td_target`, `objective`, `learner`. Formulas carry tags, listed in `docs/paper-to-code.md`.
 #![forbid(unsafe_code)]
 
+mod backward;
 mod config;
 mod decision;
 mod error;
 mod exploration;
 mod extra_features;
 mod health;
+mod learner;
+mod network;
 mod network_spec;
+mod noise;
 mod objective;
 mod parameters;
+mod pass;
+mod perturbation;
+mod perturbed_layer;
+mod policy;
 mod probe;
+mod rows;
 mod schedule;
 mod td_target;
+mod trace;
+mod weight_noise;
 
 pub use config::{AdamConfig, AgentConfig};
 pub use decision::{ActMode, Decision};
@@ -26,10 +37,13 @@ pub use exploration::{
 };
 pub use extra_features::{ExtraFeatures, FeatureContext, QValues, VisitCounts};
 pub use health::SigmaStats;
+pub use learner::{LearnStats, Learner, LearnerState};
 pub use network_spec::{ConvSpec, NETWORK_PRESETS, NetworkSpec};
 pub use objective::Objective;
 pub use parameters::ParameterCounts;
+pub use policy::Policy;
 pub use probe::{Phase, Probe};
+pub use sane_nn::NamedTensor;
 pub use schedule::LinearSchedule;
 pub use td_target::{double_q_target, greedy, td_target};
 

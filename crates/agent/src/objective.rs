@@ -38,17 +38,26 @@ pub enum Objective {
     },
 }
 
-/// The objective resolved for one network: λ_μ·½‖μ‖² + λ_σ·(mean over σ(s), or sum over σ_w, of σ²/2 − log|σ|) + constant.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// The objective's KL term resolved for one network: weights of what is added to the squared TD error.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Regulariser {
     /// Weight of ½‖μ‖² over all means.
     pub parameters: f32,
-    /// Weight of the mean over a batch of σ(s)²/2 − log|σ(s)|.
-    pub state_sigma: f32,
+    /// Weight of σ(s)²/2 − log|σ(s)|, averaged over the batch, for every parameter that this σ(s) perturbs.
+    per_perturbed: f32,
+    /// The same, averaged over the batch and over all σ(s) of a state.
+    per_sigma: f32,
     /// Weight of the sum over NoisyNet's deviations of σ²/2 − log|σ|.
     pub weight_sigma: f32,
     /// What does not depend on any parameter.
     pub constant: f32,
+}
+
+impl Regulariser {
+    /// Weight of one σ(s) that perturbs `perturbed` parameters and is one of `sigmas` of its state.
+    pub fn state_sigma(&self, perturbed: usize, sigmas: usize) -> f32 {
+        self.per_perturbed * perturbed as f32 + self.per_sigma / sigmas as f32
+    }
 }
 
 impl Objective {
@@ -82,19 +91,22 @@ impl Objective {
         (0.5 * sigma * sigma - sigma.abs().ln(), sigma - 1.0 / sigma)
     }
 
-    /// The weights for a network with `perturbed` perturbed parameters per σ(s) (SANE) or `deviations` σ_w (NoisyNet).
+    /// The weights for a network whose σ(s) perturbs `perturbed` parameters in all (SANE) or which has `deviations` of its
+    /// own (NoisyNet); at most one of the two is not 0.
     pub(crate) fn regulariser(self, perturbed: usize, deviations: usize) -> Option<Regulariser> {
         match self {
             Self::TdError => None,
             Self::Elbo { kl_weight } => Some(Regulariser {
                 parameters: kl_weight,
-                state_sigma: kl_weight * perturbed as f32,
+                per_perturbed: kl_weight,
+                per_sigma: 0.0,
                 weight_sigma: kl_weight,
                 constant: -0.5 * kl_weight * (perturbed + deviations) as f32,
             }),
             Self::Penalties { parameters, sigma } => Some(Regulariser {
                 parameters,
-                state_sigma: sigma,
+                per_perturbed: 0.0,
+                per_sigma: sigma,
                 weight_sigma: if deviations == 0 { 0.0 } else { sigma / deviations as f32 },
                 constant: 0.0,
             }),
@@ -113,7 +125,7 @@ impl Objective {
         weights
             .into_iter()
             .flatten()
-            .try_for_each(|(key, value)| in_range(key, value, 0.0..f32::INFINITY, "a number of at least 0"))
+            .try_for_each(|(key, value)| in_range(key, value.into(), 0.0..f64::INFINITY, "a number of at least 0"))
     }
 }
 
@@ -166,7 +178,7 @@ mod tests {
         // 0.1 · ½[10 (0.25 − 1 − log 0.25) + 4] = 0.1 · ½[10 · 0.636294 + 4] = 0.518147.
         let weights = Objective::Elbo { kl_weight: 0.1 }.regulariser(10, 0).unwrap();
         let (deviation, _) = Objective::kl_of_deviation(0.5);
-        let kl = weights.parameters * 0.5 * 4.0 + weights.state_sigma * deviation + weights.constant;
+        let kl = weights.parameters * 0.5 * 4.0 + weights.state_sigma(10, 1) * deviation + weights.constant;
         assert!((kl - 0.518_147).abs() < 1e-6, "{kl}");
     }
 

@@ -1,0 +1,182 @@
+//! Every agent's whole loss: values and gradient of one learn step against the literal equations in f64, and those
+//! against finite differences.
+
+mod oracle;
+
+use oracle::model::{Model, Params};
+use oracle::{Inputs, check_close, first_gradient, learner, params, random_batch, small_network, tensor, world};
+use proptest::prelude::*;
+use sane_agent::{ActMode, AgentConfig, CATALOGUE, ConvSpec, Exploration, Learner, Module, NetworkSpec, Objective};
+use sane_env::{EnvSpec, FrameSpace, Stream};
+use sane_replay::Batch;
+use std::collections::HashMap;
+
+/// Gradients are compared relative to the largest of their tensor: what f32 sums leave is well below this.
+const TOLERANCE: f64 = 2e-5;
+
+fn small_world() -> EnvSpec {
+    world(FrameSpace::gray(9, 8), 2, 3)
+}
+
+/// The named agent on a small network, its module narrow enough for the oracle.
+fn small(name: &str) -> AgentConfig {
+    let mut exploration = Exploration::named(name).unwrap();
+    match &mut exploration {
+        Exploration::Sane { module, .. }
+        | Exploration::QSane { module, .. }
+        | Exploration::SaneLayerwise { module, .. }
+        | Exploration::SaneWeightwise { module, .. } => module.hidden = vec![7],
+        Exploration::SaneConstant { initial_sigma, .. } => *initial_sigma = 0.3,
+        _ => {}
+    }
+    AgentConfig { exploration, network: small_network(), ..AgentConfig::default() }
+}
+
+/// One learn step, compared with the oracle; returns what finite differences need.
+fn check_step(
+    what: &str,
+    config: &AgentConfig,
+    world: &EnvSpec,
+    size: usize,
+    seed: u64,
+) -> (Learner, Batch, Params<f64>) {
+    let mut learner = learner(config, world, seed);
+    let batch = random_batch(world, size, &mut Stream::named(seed, "batch"));
+    let mut noise = Stream::named(seed, "noise");
+    let mut visits: HashMap<Vec<u8>, u32> = HashMap::new();
+    for state in batch.states.chunks_exact(world.state_bytes()).step_by(2) {
+        learner.act(state, ActMode::Noisy, &mut noise);
+        *visits.entry(state.to_vec()).or_default() += 1;
+    }
+    let log_visits = |state: &[u8]| f64::from(visits.get(state).copied().unwrap_or(0)).ln_1p();
+    let reads_visits = config.exploration.module().is_some_and(|module| module.visit_counts);
+    let (online, target) = (params(&learner.export()), params(&learner.export_target()));
+
+    let stats = learner.learn(&batch, &mut noise).unwrap();
+
+    let trace = learner.last_step();
+    let inputs = Inputs {
+        model: Model { config, world },
+        target: &target,
+        batch: &batch,
+        trace: &trace,
+        log_visits: reads_visits.then_some(&log_visits),
+    };
+    let expected = inputs.expected(&online);
+    let wide = |name: &str| tensor(&trace, name).values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+    check_close(&format!("{what}: q"), wide("q"), &expected.q, TOLERANCE);
+    check_close(&format!("{what}: targets"), wide("target_value"), &expected.targets, TOLERANCE);
+    if !expected.sigma.is_empty() {
+        check_close(&format!("{what}: sigma"), wide("sigma"), &expected.sigma, TOLERANCE);
+    }
+    check_close(&format!("{what}: loss"), [f64::from(stats.loss)], &[expected.loss], TOLERANCE);
+    let found = first_gradient(&learner, config);
+    assert!(found.keys().eq(expected.gradient.keys()), "{what}: other parameters");
+    for (name, (shape, gradient)) in &expected.gradient {
+        assert_eq!(shape, &found[name].0, "{what}: shape of {name}");
+        check_close(&format!("{what}: ∂L/∂{name}"), found[name].1.iter().copied(), gradient, TOLERANCE);
+    }
+    if !reads_visits {
+        check_against_finite_differences(what, &inputs, &online, &expected.gradient);
+    }
+    (learner, batch, online)
+}
+
+fn check_against_finite_differences(what: &str, inputs: &Inputs, online: &Params<f64>, gradient: &Params<f64>) {
+    // σ's features are plain numbers: through them nothing is derived, but finite differences would see them move.
+    if matches!(inputs.model.config.exploration, Exploration::QSane { .. }) {
+        return;
+    }
+    for (name, (_, values)) in online {
+        let step = 1e-5;
+        let picks = [0, values.len() / 3, values.len() - 1];
+        for i in picks {
+            let at = |change: f64| {
+                let mut moved = online.clone();
+                moved.get_mut(name).unwrap().1[i] += change;
+                inputs.loss_at(&moved, online)
+            };
+            let slope = (at(step) - at(-step)) / (2.0 * step);
+            let largest = gradient[name].1.iter().fold(1e-3_f64, |max, g| max.max(g.abs()));
+            let found = gradient[name].1[i];
+            assert!((found - slope).abs() <= 1e-4 * largest, "{what}: ∂L/∂{name}[{i}] is {found}, slope {slope}");
+        }
+    }
+}
+
+#[test]
+fn gradient_matches_the_literal_equations_for_every_agent() {
+    for entry in CATALOGUE {
+        check_step(entry.name, &small(entry.name), &small_world(), 5, 11);
+    }
+}
+
+#[test]
+fn gradient_matches_with_the_whole_bound_and_with_the_authors_penalties() {
+    for objective in [Objective::Elbo { kl_weight: 0.01 }, Objective::Penalties { parameters: 1e-2, sigma: 1e-1 }] {
+        for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-constant", "sane-layerwise", "sane-weightwise"] {
+            let config = AgentConfig { objective, ..small(name) };
+            check_step(&format!("{name} with {objective:?}"), &config, &small_world(), 4, 12);
+        }
+    }
+}
+
+#[test]
+fn gradient_matches_with_double_q() {
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane"] {
+        let config = AgentConfig { double_q: true, ..small(name) };
+        check_step(&format!("{name} with double-Q"), &config, &small_world(), 6, 13);
+    }
+}
+
+#[test]
+fn gradient_matches_without_convolutions_and_with_several_dense_layers() {
+    let vector = world(FrameSpace::vector(6), 1, 4);
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-layerwise", "sane-weightwise", "sane-independent"] {
+        let network = NetworkSpec { convolutions: Vec::new(), hidden: vec![11, 8], conv_bias: true };
+        let config = AgentConfig { network, ..small(name) };
+        check_step(&format!("{name} on a vector"), &config, &vector, 7, 14);
+        let network = NetworkSpec { convolutions: Vec::new(), hidden: Vec::new(), conv_bias: true };
+        let config = AgentConfig { network, ..small(name) };
+        check_step(&format!("{name} without hidden layers"), &config, &vector, 7, 15);
+    }
+}
+
+#[test]
+fn gradient_matches_without_convolution_biases() {
+    for name in ["eps-greedy", "sane"] {
+        let network = NetworkSpec { conv_bias: false, ..small_network() };
+        check_step(name, &AgentConfig { network, ..small(name) }, &small_world(), 3, 16);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn gradient_matches_over_shapes_and_batch_sizes(
+        agent in 0..8_usize,
+        (height, width) in (3..9_usize, 3..9_usize),
+        (channels, history) in (1..4_usize, 1..3_usize),
+        kernel in 1..4_usize,
+        stride in 1..3_usize,
+        filters in 1..20_usize,
+        hidden in proptest::collection::vec(1..20_usize, 0..3),
+        module in proptest::collection::vec(1..20_usize, 0..3),
+        (actions, size) in (1..19_usize, 1..65_usize),
+        seed in 0..1_000_u64,
+    ) {
+        let mut exploration = Exploration::named(CATALOGUE[agent].name).unwrap();
+        if let Exploration::Sane { module: m, .. } | Exploration::QSane { module: m, .. }
+            | Exploration::SaneLayerwise { module: m, .. } | Exploration::SaneWeightwise { module: m, .. } = &mut exploration
+        {
+            *m = Module { hidden: module, ..Module::default() };
+        }
+        let network = NetworkSpec { convolutions: vec![ConvSpec { filters, kernel, stride }], hidden, conv_bias: true };
+        let config = AgentConfig { exploration, network, ..AgentConfig::default() };
+        let weightwise = matches!(config.exploration, Exploration::SaneWeightwise { .. });
+        let size = if weightwise { size.min(4) } else { size };
+        let world = world(FrameSpace::planes(channels, height, width), history, actions);
+        check_step(CATALOGUE[agent].name, &config, &world, size, seed);
+    }
+}

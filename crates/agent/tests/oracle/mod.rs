@@ -1,0 +1,210 @@
+//! The oracle: what a learn step must give, computed literally from its inputs.
+#![allow(dead_code, reason = "each test file uses its part of the oracle")]
+
+pub mod model;
+pub mod number;
+
+use model::{Extras, Model, Params, PassNoise};
+use number::{Number, Var};
+use sane_agent::{AgentConfig, Exploration, Learner, NamedTensor, NetworkSpec, QFeatures};
+use sane_env::{Action, Element, EnvSpec, FrameSkip, FrameSpace, Stream};
+use sane_replay::Batch;
+use std::collections::BTreeMap;
+
+/// What a learn step must have given.
+pub struct Expected {
+    pub loss: f64,
+    pub gradient: Params<f64>,
+    pub q: Vec<f64>,
+    pub sigma: Vec<f64>,
+    pub targets: Vec<f64>,
+}
+
+/// A learn step's inputs, all but the online parameters.
+pub struct Inputs<'a> {
+    pub model: Model<'a>,
+    pub target: &'a Params<f64>,
+    pub batch: &'a Batch,
+    /// `online.z_in1` and the like, as [`Learner::last_step`] gives them.
+    pub trace: &'a [NamedTensor],
+    /// log(1 + n) of a state, if the module reads it.
+    pub log_visits: Option<&'a dyn Fn(&[u8]) -> f64>,
+}
+
+impl Inputs<'_> {
+    /// Loss, values and the gradient by reverse mode.
+    pub fn expected(&self, online: &Params<f64>) -> Expected {
+        Var::start_tape();
+        let on_tape: Params<Var> = online
+            .iter()
+            .map(|(name, (shape, v))| (name.clone(), (shape.clone(), v.iter().map(|&x| Var::constant(x)).collect())))
+            .collect();
+        let (loss, q, sigma, targets) = self.loss(&on_tape, online);
+        let gradient =
+            on_tape.iter().map(|(name, (shape, v))| (name.clone(), (shape.clone(), loss.gradient(v)))).collect();
+        Expected { loss: loss.value(), gradient, q, sigma, targets }
+    }
+
+    /// The loss alone, in plain f64.
+    pub fn loss_at(&self, online: &Params<f64>, frozen: &Params<f64>) -> f64 {
+        self.loss(online, frozen).0
+    }
+
+    /// `frozen` are the parameters through which nothing is derived: the selector of double-Q.
+    fn loss<N: Number>(&self, online: &Params<N>, frozen: &Params<f64>) -> (N, Vec<f64>, Vec<f64>, Vec<f64>) {
+        let config = self.model.config;
+        let size = self.batch.size();
+        let bytes = self.model.world.state_bytes();
+        let q_features = match &config.exploration {
+            Exploration::QSane { q_features, .. } => *q_features,
+            _ => QFeatures::Clean,
+        };
+        let noise = |prefix: &str| pass_noise(self.trace, prefix);
+        let (of_online, of_target, of_selector) = (noise("online."), noise("target."), noise("selector."));
+        let (mut sum, mut q_all, mut sigmas, mut targets) = (N::constant(0.0), vec![], vec![], vec![]);
+        for i in 0..size {
+            let (s, s_next) = (&self.batch.states[i * bytes..][..bytes], &self.batch.next_states[i * bytes..][..bytes]);
+            let extras = |noise, state| Extras {
+                noise: Some((noise, i)),
+                log_visits: self.log_visits.map(|log_visits| log_visits(state)),
+                q_features,
+            };
+            let q_next = self.model.values(self.target, s_next, extras(&of_target, s_next)).q;
+            let chooser = match config.double_q {
+                true => self.model.values(frozen, s_next, extras(&of_selector, s_next)).q,
+                false => q_next.clone(),
+            };
+            let best = (0..chooser.len()).max_by(|&a, &b| chooser[a].total_cmp(&chooser[b])).unwrap();
+            let future = if self.batch.terminals[i] { 0.0 } else { f64::from(config.gamma) * q_next[best] };
+            let target = f64::from(self.batch.rewards[i]) + future;
+            let values = self.model.values(online, s, extras(&of_online, s));
+            let error = values.q[usize::from(self.batch.actions[i].0)] - N::constant(target);
+            sum = sum + error * error;
+            q_all.extend(values.q.iter().map(|q| q.value()));
+            sigmas.push(values.sigma);
+            targets.push(target);
+        }
+        let loss = sum * N::constant(1.0 / size as f64) + self.model.penalty(online, &sigmas);
+        (loss, q_all, sigmas.iter().flatten().map(|s| s.value()).collect(), targets)
+    }
+}
+
+/// Adam, literally, in f64.
+pub struct Adam {
+    first: Params<f64>,
+    second: Params<f64>,
+    step: i32,
+}
+
+impl Adam {
+    pub fn new(params: &Params<f64>) -> Self {
+        let zeros = |params: &Params<f64>| {
+            params.iter().map(|(n, (s, v))| (n.clone(), (s.clone(), vec![0.0; v.len()]))).collect::<Params<f64>>()
+        };
+        Self { first: zeros(params), second: zeros(params), step: 0 }
+    }
+
+    pub fn step(&mut self, params: &mut Params<f64>, gradient: &Params<f64>, config: &AgentConfig) {
+        self.step += 1;
+        let adam = config.optimiser;
+        let (beta_1, beta_2) = (f64::from(adam.beta_1), f64::from(adam.beta_2));
+        let norm = gradient.values().flat_map(|(_, v)| v).map(|g| g * g).sum::<f64>().sqrt();
+        let scale = config.clip_gradient_norm.map_or(1.0, |limit| (f64::from(limit) / norm).min(1.0));
+        for (name, (_, values)) in params {
+            let (m, v) = (&mut self.first.get_mut(name).unwrap().1, &mut self.second.get_mut(name).unwrap().1);
+            for (i, value) in values.iter_mut().enumerate() {
+                let g = scale * gradient[name].1[i];
+                m[i] = beta_1 * m[i] + (1.0 - beta_1) * g;
+                v[i] = beta_2 * v[i] + (1.0 - beta_2) * g * g;
+                let m_hat = m[i] / (1.0 - beta_1.powi(self.step));
+                let v_hat = v[i] / (1.0 - beta_2.powi(self.step));
+                *value -= f64::from(adam.learning_rate) * m_hat / (v_hat.sqrt() + f64::from(adam.epsilon));
+            }
+        }
+    }
+}
+
+/// A world of the given frames.
+pub fn world(frame: FrameSpace, history: usize, actions: usize) -> EnvSpec {
+    let actions = (0..actions).map(|a| a.to_string()).collect();
+    EnvSpec { name: "test".into(), frame, history, actions, frame_skip: FrameSkip(1) }
+}
+
+/// A batch of random transitions with some ends in it.
+pub fn random_batch(world: &EnvSpec, size: usize, stream: &mut Stream) -> Batch {
+    let mut batch = Batch::new(size, world.state_bytes());
+    for states in [&mut batch.states, &mut batch.next_states] {
+        match world.frame.element {
+            Element::U8 { full_scale } => states.fill_with(|| stream.below(u64::from(full_scale) + 1) as u8),
+            Element::F32 => {
+                for place in states.chunks_exact_mut(4) {
+                    place.copy_from_slice(&(stream.normal() as f32).to_le_bytes());
+                }
+            }
+        }
+    }
+    for i in 0..size {
+        batch.actions[i] = Action(stream.below(world.actions.len() as u64) as u16);
+        batch.rewards[i] = stream.uniform() as f32 * 2.0 - 1.0;
+        batch.terminals[i] = stream.below(4) == 0;
+    }
+    batch
+}
+
+/// A learner whose target network differs from its online network.
+pub fn learner(config: &AgentConfig, world: &EnvSpec, seed: u64) -> Learner {
+    let mut learner = Learner::new(config, world, &mut Stream::named(seed, "online")).unwrap();
+    let other = Learner::new(config, world, &mut Stream::named(seed, "target")).unwrap();
+    learner.import_target(&other.export()).unwrap();
+    learner
+}
+
+/// A network small enough for the oracle: two convolutions and one hidden dense layer.
+pub fn small_network() -> NetworkSpec {
+    let conv = |filters, kernel, stride| sane_agent::ConvSpec { filters, kernel, stride };
+    NetworkSpec { convolutions: vec![conv(5, 3, 2), conv(4, 2, 1)], hidden: vec![9], conv_bias: true }
+}
+
+/// The gradient of the first learn step: Adam's first moment is (1 − β₁) times it.
+pub fn first_gradient(learner: &Learner, config: &AgentConfig) -> Params<f64> {
+    let mut state = learner.save_state();
+    state.online = state.first_moment.clone();
+    let mut reader = learner.clone();
+    reader.load_state(&state).unwrap();
+    let mut gradient = params(&reader.export());
+    let factor = 1.0 - f64::from(config.optimiser.beta_1);
+    gradient.values_mut().flat_map(|(_, v)| v).for_each(|g| *g /= factor);
+    gradient
+}
+
+/// Exported tensors as the oracle's parameters.
+pub fn params(tensors: &[NamedTensor]) -> Params<f64> {
+    let wide = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect();
+    tensors.iter().map(|t| (t.name.clone(), (t.shape.clone(), wide(&t.values)))).collect()
+}
+
+/// One tensor of a trace.
+pub fn tensor<'a>(trace: &'a [NamedTensor], name: &str) -> &'a NamedTensor {
+    trace.iter().find(|tensor| tensor.name == name).unwrap_or_else(|| panic!("no {name} in the trace"))
+}
+
+/// Fails unless `found` equals `expected` up to `tolerance` times the largest expected number.
+pub fn check_close(what: &str, found: impl IntoIterator<Item = f64>, expected: &[f64], tolerance: f64) {
+    let largest = expected.iter().fold(1e-6_f64, |max, x| max.max(x.abs()));
+    let found: Vec<f64> = found.into_iter().collect();
+    assert_eq!(found.len(), expected.len(), "{what}: lengths differ");
+    for (i, (f, e)) in found.iter().zip(expected).enumerate() {
+        assert!((f - e).abs() <= tolerance * largest, "{what}[{i}]: {f} instead of {e}, largest {largest}");
+    }
+}
+
+fn pass_noise(trace: &[NamedTensor], prefix: &str) -> PassNoise {
+    let mut noise = BTreeMap::new();
+    for tensor in trace {
+        let Some(name) = tensor.name.strip_prefix(prefix) else { continue };
+        let own_dimensions = if name.starts_with("eps_w") { 2 } else { 1 };
+        let rows = if tensor.shape.len() == own_dimensions { 1 } else { tensor.shape[0] };
+        noise.insert(name.to_owned(), (rows, tensor.values.iter().map(|&v| f64::from(v)).collect()));
+    }
+    noise
+}

@@ -92,4 +92,10 @@ pub trait Environment: Send {
     fn true_risk(&self) -> Option<f64> {
         None
     }
+
+    /// Whether the episode so far is lost by the world's own criterion for being solved, for worlds that have one (deep
+    /// sea). Asked after an episode's last step. Never part of an observation.
+    fn bad_episode(&self) -> Option<bool> {
+        None
+    }
 }

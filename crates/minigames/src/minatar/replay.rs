@@ -1,4 +1,4 @@
-//! A trace against the game: the same seed and buttons go in, the first thing that differs comes out.
+//! A trace against the game: the same seed and buttons go in, what differs comes out.
 
 use super::Minatar;
 use super::board::{CELLS, Game};
@@ -21,30 +21,28 @@ pub struct Difference {
 /// What a replay saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// Acts compared, up to and including the first one that differs.
+    /// Acts compared.
     pub steps: usize,
     /// Whole observations compared.
     pub snapshots: usize,
+    /// Acts after which something differed (the first observation counts as one).
+    pub differences: usize,
     /// The first difference, if there is any.
-    pub difference: Option<Difference>,
+    pub first: Option<Difference>,
 }
 
-/// Plays a trace again and stops at the first difference.
+/// Plays a trace again to its end and compares everything the file knows about each act.
 pub fn replay(trace: &Trace) -> Replayed {
-    let mut replayed = Replayed { steps: 0, snapshots: 0, difference: None };
-    replayed.difference = compare(trace, &mut replayed).err();
-    replayed
-}
-
-fn compare(trace: &Trace, seen: &mut Replayed) -> Result<(), Difference> {
+    let mut seen = Replayed { steps: 0, snapshots: 0, differences: 0, first: None };
     let mut game = Minatar::new(trace.game, trace.sticky, trace.ramping, u64::from(trace.seed));
     let mut observation = Observation::new(trace.game);
     game.reset();
     observation.take(&game);
-    same(0, "observation checksum", trace.first_crc, crc32fast::hash(&observation.bytes))?;
-    compare_snapshot(trace, &observation, seen)?;
     let mut chain = Hasher::new();
     chain.update(&observation.bytes);
+    let start = same(0, "observation checksum", trace.first_crc, crc32fast::hash(&observation.bytes));
+    let compared = start.and(compare_snapshot(trace, &observation, &mut seen));
+    seen.note(compared);
 
     for (i, act) in trace.acts.iter().enumerate() {
         if act.reset_before {
@@ -52,26 +50,46 @@ fn compare(trace: &Trace, seen: &mut Replayed) -> Result<(), Difference> {
         }
         let acted = game.act(act.button);
         observation.take(&game);
+        chain.update(&observation.bytes);
         seen.steps = i + 1;
-        same(seen.steps, "reward", u32::from(act.reward), acted.reward)?;
-        same(seen.steps, "terminal", act.terminal, acted.terminal)?;
-        match &trace.evidence {
-            Evidence::EveryAct { levels, crcs } => {
-                let level = game.level().map(i16::from);
-                same(seen.steps, "difficulty", level_text(levels[i]), level_text(level))?;
-                same(seen.steps, "observation checksum", crcs[i], crc32fast::hash(&observation.bytes))?;
-            }
-            Evidence::Chain { interval, crcs } => {
-                chain.update(&observation.bytes);
-                if seen.steps.is_multiple_of(*interval) {
-                    let link = crcs[seen.steps / interval - 1];
-                    same(seen.steps, "running checksum", link, chain.clone().finalize())?;
-                }
-            }
-        }
-        compare_snapshot(trace, &observation, seen)?;
+        let compared = same(seen.steps, "reward", u32::from(act.reward), acted.reward)
+            .and(same(seen.steps, "terminal", act.terminal, acted.terminal))
+            .and_then(|()| compare_evidence(trace, i, &game, &observation, &chain))
+            .and(compare_snapshot(trace, &observation, &mut seen));
+        seen.note(compared);
     }
-    Ok(())
+    seen
+}
+
+impl Replayed {
+    fn note(&mut self, compared: Result<(), Difference>) {
+        if let Err(difference) = compared {
+            self.differences += 1;
+            self.first.get_or_insert(difference);
+        }
+    }
+}
+
+/// Compares difficulty and checksum after act `i`, or the running checksum where a thin file holds one.
+fn compare_evidence(
+    trace: &Trace,
+    i: usize,
+    game: &Minatar,
+    observation: &Observation,
+    chain: &Hasher,
+) -> Result<(), Difference> {
+    let step = i + 1;
+    match &trace.evidence {
+        Evidence::EveryAct { levels, crcs } => {
+            let level = game.level().map_or(-1, i16::from);
+            same(step, "difficulty", levels[i], level)?;
+            same(step, "observation checksum", crcs[i], crc32fast::hash(&observation.bytes))
+        }
+        Evidence::Chain { interval, crcs } if step.is_multiple_of(*interval) => {
+            same(step, "running checksum", crcs[step / interval - 1], chain.clone().finalize())
+        }
+        Evidence::Chain { .. } => Ok(()),
+    }
 }
 
 /// Compares the whole observation where the trace holds one.
@@ -98,10 +116,6 @@ fn same<T: PartialEq + ToString>(step: usize, field: &'static str, expected: T, 
         return Ok(());
     }
     Err(Difference { step, field, expected: expected.to_string(), found: found.to_string() })
-}
-
-fn level_text(level: Option<i16>) -> String {
-    level.map_or("none".into(), |level| level.to_string())
 }
 
 /// An observation in the package's order, [row][column][channel].

@@ -48,10 +48,10 @@ pub struct TracedAct {
 /// What a file says about the observations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
-    /// After every act: the difficulty (none in games without) and the checksum of the observation.
+    /// After every act: the difficulty and the checksum of the observation.
     EveryAct {
-        /// Difficulty after each act.
-        levels: Vec<Option<i16>>,
+        /// Difficulty after each act; −1 in games that have none.
+        levels: Vec<i16>,
         /// Checksum after each act.
         crcs: Vec<u32>,
     },
@@ -68,7 +68,7 @@ pub enum Evidence {
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// Not gzip, or gzip cut short or damaged.
-    #[error("the trace cannot be unpacked ({0}): it must be a complete gzip file; copy it again")]
+    #[error("the trace cannot be unpacked: it must be a complete gzip file, copy it again")]
     Unpack(#[from] std::io::Error),
     /// Another kind of file.
     #[error("this is not a trace: it begins with {found:02x?}, a trace with the letters MNATRC1 and a zero")]
@@ -198,7 +198,7 @@ impl Header {
             Some(interval) => Evidence::Chain { interval, crcs: words(evidence) },
             None => {
                 let (levels, crcs) = evidence.split_at(2 * n);
-                let level = |pair: &[u8]| Some(i16::from_le_bytes([pair[0], pair[1]])).filter(|level| 0 <= *level);
+                let level = |pair: &[u8]| i16::from_le_bytes([pair[0], pair[1]]);
                 Evidence::EveryAct { levels: levels.chunks_exact(2).map(level).collect(), crcs: words(crcs) }
             }
         };

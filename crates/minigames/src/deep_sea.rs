@@ -1,0 +1,272 @@
+//! Deep sea: bsuite's test of exploration, both variants. A diver in an N×N grid sinks one row a step; the treasure lies
+//! in the last row's last column, and only N times "right" in a row leads there, each at a small cost.
+//!
+//! Which of the two actions means "right" is drawn once for every cell, so that nothing but trying can tell. The chance
+//! is bsuite's own (numpy's legacy generator), hence the same seed gives the same rewards as there.
+
+mod solved;
+
+pub use solved::{EpisodeMark, SolvedCriterion, is_log_point, score};
+
+use crate::numpy_stream::NumpyStream;
+use crate::{picture, snapshot};
+use sane_env::{
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
+    Stream,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The price of going right N times.
+const TOTAL_COST: f64 = 0.01;
+
+/// bsuite's two environments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum DeepSeaVariant {
+    /// Actions do what they mean.
+    Deterministic,
+    /// "Right" fails once in N times, and the two bottom corners pay noise.
+    Stochastic,
+}
+
+impl DeepSeaVariant {
+    /// The world's name, without its size.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deterministic => "deep-sea",
+            Self::Stochastic => "deep-sea-stochastic",
+        }
+    }
+}
+
+/// What makes one deep sea.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeepSeaConfig {
+    /// Rows and columns, and steps of an episode.
+    pub size: usize,
+    /// With or without chance.
+    pub variant: DeepSeaVariant,
+    /// Seed of the meaning of the actions; 42 in all of bsuite's experiments.
+    pub mapping_seed: u32,
+}
+
+impl DeepSeaConfig {
+    /// Sizes that are offered; bsuite's experiment takes the even ones from 10 to 50.
+    pub const SIZES: std::ops::RangeInclusive<usize> = 2..=100;
+    /// bsuite's own.
+    pub const MAPPING_SEED: u32 = 42;
+}
+
+/// The world.
+#[derive(Debug, Clone)]
+pub struct DeepSea {
+    spec: EnvSpec,
+    config: DeepSeaConfig,
+    /// For each cell, row by row: the action that goes right.
+    right: Arc<[u8]>,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    row: usize,
+    column: usize,
+    bad: bool,
+    random: NumpyStream,
+}
+
+impl DeepSea {
+    /// A sea whose chance starts from `seed`. The size must be one of [`DeepSeaConfig::SIZES`].
+    pub fn new(config: DeepSeaConfig, seed: u64) -> Self {
+        assert!(DeepSeaConfig::SIZES.contains(&config.size), "a deep sea of size {}", config.size);
+        let mut name = format!("{}/{}", config.variant.name(), config.size);
+        if config.mapping_seed != DeepSeaConfig::MAPPING_SEED {
+            name += &format!(":mapping={}", config.mapping_seed);
+        }
+        let mut mapping = NumpyStream::new(u64::from(config.mapping_seed));
+        let spec = EnvSpec {
+            name,
+            frame: FrameSpace::planes(1, config.size, config.size),
+            history: 1,
+            actions: vec!["zero".into(), "one".into()],
+            frame_skip: FrameSkip(1),
+        };
+        Self {
+            spec,
+            right: (0..config.size * config.size).map(|_| u8::from(0.5 < mapping.double())).collect(),
+            config,
+            state: State { row: 0, column: 0, bad: false, random: NumpyStream::new(seed) },
+        }
+    }
+
+    /// The action that goes right where the diver is now.
+    pub fn right_action(&self) -> Action {
+        Action(u16::from(self.right[self.state.row * self.config.size + self.state.column]))
+    }
+
+    /// What the best player earns per episode on average: bsuite's own figure.
+    pub fn optimal_return(&self) -> f64 {
+        let size = self.config.size as f64;
+        match self.config.variant {
+            DeepSeaVariant::Deterministic => 1.0 - TOTAL_COST,
+            DeepSeaVariant::Stochastic => (1.0 - 1.0 / size).powf(size - 1.0) - TOTAL_COST,
+        }
+    }
+
+    fn start(&mut self) {
+        (self.state.row, self.state.column, self.state.bad) = (0, 0, false);
+    }
+
+    /// One step of the dive; the reward.
+    fn sink(&mut self, action: Action) -> f64 {
+        let size = self.config.size;
+        let last = size - 1;
+        let goes_right = action == self.right_action();
+        let State { row, column, bad, random } = &mut self.state;
+        let mut reward = 0.0;
+        if *column == last && goes_right {
+            reward += 1.0;
+        }
+        let is_stochastic = self.config.variant == DeepSeaVariant::Stochastic;
+        if is_stochastic && *row == last && (*column == 0 || *column == last) {
+            reward += random.normal();
+        }
+        if goes_right {
+            let slip = random.double();
+            if !is_stochastic || 1.0 / (size as f64) < slip {
+                *column = (*column + 1).min(last);
+            }
+            reward -= TOTAL_COST / size as f64;
+        } else {
+            *bad |= *row == *column;
+            *column = column.saturating_sub(1);
+        }
+        *row += 1;
+        reward
+    }
+
+    fn paint(&self, frame: &mut [u8]) {
+        frame.fill(0);
+        if self.state.row < self.config.size {
+            frame[self.state.row * self.config.size + self.state.column] = 1;
+        }
+    }
+}
+
+impl Environment for DeepSea {
+    fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+
+    fn reset(&mut self, _starts: &mut Stream, frame: &mut [u8]) {
+        self.start();
+        self.paint(frame);
+    }
+
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+        assert!(action.0 < 2, "step: action {} of {}, which has 2", action.0, self.spec.name);
+        assert!(self.state.row < self.config.size, "step: the episode of {} is over", self.spec.name);
+        let reward = Reward(self.sink(action) as f32);
+        self.paint(frame);
+        let ending = if self.state.row == self.config.size { Ending::GameOver } else { Ending::Continues };
+        Step { reward, ending, frames: EnvFrames(1) }
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&self.spec.name, &self.state)
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
+        self.state = snapshot::decode(&self.spec.name, snapshot)?;
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn Environment> {
+        Box::new(self.clone())
+    }
+
+    fn picture(&self) -> Picture {
+        let mut frame = vec![0; self.spec.frame.bytes()];
+        self.paint(&mut frame);
+        picture::paint(&frame, self.config.size, self.config.size, &[[238, 202, 59]])
+    }
+
+    fn bad_episode(&self) -> Option<bool> {
+        Some(self.state.bad)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn sea(size: usize, variant: DeepSeaVariant) -> DeepSea {
+        DeepSea::new(DeepSeaConfig { size, variant, mapping_seed: 42 }, 7)
+    }
+
+    #[test]
+    fn steps_equal_bsuites() {
+        let text = include_str!("../../../golden/minatar/deep_sea_vectors.json");
+        let vectors: Value = serde_json::from_str(text).unwrap();
+        for (size, variant, word) in [
+            (5, DeepSeaVariant::Deterministic, "det"),
+            (5, DeepSeaVariant::Stochastic, "stoch"),
+            (10, DeepSeaVariant::Deterministic, "det"),
+            (10, DeepSeaVariant::Stochastic, "stoch"),
+        ] {
+            let key = format!("N={size} {word} mapping_seed=42 seed=7: first 40 steps (action, reward, column after)");
+            let mut sea = sea(size, variant);
+            for (i, step) in vectors[&key].as_array().unwrap().iter().enumerate() {
+                if i % size == 0 {
+                    sea.start();
+                }
+                let reward = sea.sink(Action(step[0].as_u64().unwrap() as u16));
+                let expected = step[1].as_f64().unwrap();
+                assert!((reward - expected).abs() <= 1e-15 * expected.abs(), "{key}, step {i}: {reward} {expected}");
+                assert_eq!(sea.state.column as u64, step[2].as_u64().unwrap(), "{key}, step {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_meaning_of_the_actions_equals_bsuites_for_every_size_of_its_experiment() {
+        let text = include_str!("../../../golden/minatar/rng_vectors.json");
+        let vectors: Value = serde_json::from_str(text).unwrap();
+        let rows = &vectors["deep_sea mapping seed 42 size 10 (rows)"];
+        let drawn: Vec<String> = sea(10, DeepSeaVariant::Deterministic)
+            .right
+            .chunks(10)
+            .map(|row| row.iter().map(u8::to_string).collect())
+            .collect();
+        assert_eq!(*rows, serde_json::json!(drawn));
+        let ones = vectors["deep_sea mapping seed 42 number of ones by size"].as_object().unwrap();
+        assert_eq!(ones.len(), 21);
+        for (size, expected) in ones {
+            let right = sea(size.parse().unwrap(), DeepSeaVariant::Deterministic).right;
+            assert_eq!(right.iter().map(|&bit| u64::from(bit)).sum::<u64>(), expected.as_u64().unwrap(), "size {size}");
+        }
+    }
+
+    #[test]
+    fn always_right_finds_the_treasure_and_one_left_does_not() {
+        let mut starts = Stream::named(0, "starts");
+        let mut frame = vec![0; 144];
+        for wrong_row in [None, Some(0), Some(5), Some(11)] {
+            let mut sea = sea(12, DeepSeaVariant::Deterministic);
+            sea.reset(&mut starts, &mut frame);
+            let mut total = 0.0;
+            let mut ending = Ending::Continues;
+            for row in 0..12 {
+                let right = sea.right_action();
+                let action = if wrong_row == Some(row) { Action(1 - right.0) } else { right };
+                let step = sea.step(action, &mut frame);
+                total += f64::from(step.reward.raw());
+                ending = step.ending;
+            }
+            assert_eq!((ending, frame.iter().max()), (Ending::GameOver, Some(&0)));
+            assert_eq!(sea.bad_episode(), Some(wrong_row.is_some()));
+            assert_eq!((total - sea.optimal_return()).abs() < 1e-6, wrong_row.is_none(), "{wrong_row:?}: {total}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The risky road: a car among other cars on seven lanes, made to measure what "risk" means. Some stretches are open,
+//! where every action is harmless; some are tight, where all actions but one crash.
+//!
+//! The car moves forward one row a step and chooses its lane; nine rows ahead are seen. Some cars have not made up
+//! their mind: two cells are marked, and a coin closes one of them when the row is two steps away. The rest is known,
+//! so the exact probability that a random action leads to an avoidable crash can be computed ([`Outlook`]), and the
+//! way traffic is made guarantees that what is not yet seen cannot change it (`docs/small-worlds.md`).
+
+mod difficulty;
+mod outlook;
+mod row;
+mod traffic;
+
+pub use difficulty::Difficulty;
+pub use outlook::Outlook;
+
+use crate::{picture, snapshot};
+use row::Row;
+use sane_env::{
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
+    Stream,
+};
+use serde::{Deserialize, Serialize};
+use traffic::Traffic;
+
+/// Lanes of the road.
+pub const LANES: usize = 7;
+/// Rows that are seen ahead of the car.
+pub const ROWS_AHEAD: usize = 9;
+/// Distance at which undecided cars make up their mind.
+pub const DECISION_DISTANCE: usize = 2;
+/// Rows after which an episode is cut.
+pub const EPISODE_ROWS: u32 = 500;
+/// What a row is worth. At the usual discount of 0.99 an endless drive is then worth 10, as much as a crash costs; a
+/// negative reward for the crash itself would change no preference and is not given.
+pub const ROW_REWARD: f32 = 0.1;
+
+const TRAFFIC_STREAM: &str = "risky-road traffic";
+const COINS_STREAM: &str = "risky-road coins";
+
+const PLAYER: usize = 0;
+const CAR: usize = 1;
+const UNDECIDED: usize = 2;
+const CHANNELS: usize = 3;
+const HEIGHT: usize = ROWS_AHEAD + 1;
+const PLANE: usize = HEIGHT * LANES;
+
+/// Where the car can go in one step; the outer lanes have a guard rail that keeps it there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steering {
+    /// One lane to the left.
+    Left,
+    /// The same lane.
+    Straight,
+    /// One lane to the right.
+    Right,
+}
+
+impl Steering {
+    /// All three, in the order of the world's actions.
+    pub const ALL: [Self; 3] = [Self::Left, Self::Straight, Self::Right];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Straight => "straight",
+            Self::Right => "right",
+        }
+    }
+
+    fn lane_after(self, lane: usize) -> usize {
+        match self {
+            Self::Left => lane.saturating_sub(1),
+            Self::Straight => lane,
+            Self::Right => (lane + 1).min(LANES - 1),
+        }
+    }
+}
+
+/// The world.
+#[derive(Debug, Clone)]
+pub struct RiskyRoad {
+    spec: EnvSpec,
+    difficulty: Difficulty,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct State {
+    lane: usize,
+    /// The row the car is in, then those ahead.
+    rows: [Row; HEIGHT],
+    driven: u32,
+    crashed: bool,
+    traffic: Traffic,
+    coins: Stream,
+}
+
+impl RiskyRoad {
+    /// A road of a difficulty. Every episode's traffic comes from the stream of starts; `seed` only decides the road
+    /// before the first reset.
+    pub fn new(difficulty: Difficulty, seed: u64) -> Self {
+        let spec = EnvSpec {
+            name: difficulty.world_name(),
+            frame: FrameSpace::planes(CHANNELS, HEIGHT, LANES),
+            history: 1,
+            actions: Steering::ALL.iter().map(|steering| steering.name().into()).collect(),
+            frame_skip: FrameSkip(1),
+        };
+        Self { spec, difficulty, state: State::new(difficulty, seed) }
+    }
+
+    /// What each steering leads to with the best play afterwards.
+    pub fn outlook(&self) -> Outlook {
+        Outlook::new(self.state.lane, &self.state.rows[1..])
+    }
+
+    /// The same road as it is seen now, with another future: coins and coming traffic are drawn afresh. What chance
+    /// does from here can be measured with it.
+    pub fn with_fresh_chance(&self, seed: u64) -> Self {
+        let mut copy = self.clone();
+        copy.state.traffic.redraw(Stream::named(seed, TRAFFIC_STREAM));
+        copy.state.coins = Stream::named(seed, COINS_STREAM);
+        copy
+    }
+
+    fn paint(&self, frame: &mut [u8]) {
+        assert_eq!(frame.len(), CHANNELS * PLANE, "paint: the frame has {} bytes", frame.len());
+        frame.fill(0);
+        frame[PLAYER * PLANE + ROWS_AHEAD * LANES + self.state.lane] = 1;
+        for (distance, row) in self.state.rows.iter().enumerate() {
+            let at = (ROWS_AHEAD - distance) * LANES;
+            for lane in 0..LANES {
+                frame[CAR * PLANE + at + lane] = row.cars >> lane & 1;
+                frame[UNDECIDED * PLANE + at + lane] = row.undecided >> lane & 1;
+            }
+        }
+    }
+}
+
+impl State {
+    fn new(difficulty: Difficulty, seed: u64) -> Self {
+        let mut traffic = Traffic::new(difficulty, Stream::named(seed, TRAFFIC_STREAM));
+        let mut coins = Stream::named(seed, COINS_STREAM);
+        let mut rows: [Row; HEIGHT] = std::array::from_fn(|_| traffic.next_row());
+        rows[..=DECISION_DISTANCE].iter_mut().for_each(|row| row.decide(&mut coins));
+        let lane = coins.below(LANES as u64) as usize;
+        Self { lane, rows, driven: 0, crashed: false, traffic, coins }
+    }
+
+    fn drive(&mut self, steering: Steering) {
+        self.lane = steering.lane_after(self.lane);
+        self.rows.rotate_left(1);
+        self.rows[ROWS_AHEAD] = self.traffic.next_row();
+        self.rows[DECISION_DISTANCE].decide(&mut self.coins);
+        self.crashed = !self.rows[0].is_free(self.lane);
+        self.driven += 1;
+    }
+}
+
+impl Environment for RiskyRoad {
+    fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+
+    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) {
+        self.state = State::new(self.difficulty, starts.next_u64());
+        self.paint(frame);
+    }
+
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+        let Some(&steering) = Steering::ALL.get(usize::from(action.0)) else {
+            panic!("step: action {} of {}, which has 3", action.0, self.spec.name);
+        };
+        self.state.drive(steering);
+        self.paint(frame);
+        let (reward, ending) = if self.state.crashed {
+            (0.0, Ending::GameOver)
+        } else if EPISODE_ROWS <= self.state.driven {
+            (ROW_REWARD, Ending::Truncated)
+        } else {
+            (ROW_REWARD, Ending::Continues)
+        };
+        Step { reward: Reward(reward), ending, frames: EnvFrames(1) }
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&self.spec.name, &self.state)
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
+        self.state = snapshot::decode(&self.spec.name, snapshot)?;
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn Environment> {
+        Box::new(self.clone())
+    }
+
+    fn picture(&self) -> Picture {
+        let mut frame = vec![0; CHANNELS * PLANE];
+        self.paint(&mut frame);
+        picture::paint(&frame, HEIGHT, LANES, &[[240, 240, 240], [228, 87, 86], [238, 202, 59]])
+    }
+
+    fn true_risk(&self) -> Option<f64> {
+        (!self.state.crashed).then(|| self.outlook().risk())
+    }
+}

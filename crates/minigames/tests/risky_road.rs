@@ -1,0 +1,140 @@
+//! The risky road as it is driven: does the label say what really happens?
+
+use sane_env::{Action, Ending, Environment, Stream};
+use sane_minigames::risky_road::{Difficulty, EPISODE_ROWS, ROW_REWARD, RiskyRoad};
+
+fn action_of(road: &RiskyRoad) -> Action {
+    Action(road.outlook().best_steering() as u16)
+}
+
+struct Drive {
+    road: RiskyRoad,
+    frame: Vec<u8>,
+    starts: Stream,
+}
+
+impl Drive {
+    fn new(difficulty: Difficulty, seed: u64) -> Self {
+        let mut road = RiskyRoad::new(difficulty, seed);
+        let mut frame = vec![0; road.spec().frame.bytes()];
+        let mut starts = Stream::named(seed, "starts");
+        road.reset(&mut starts, &mut frame);
+        Self { road, frame, starts }
+    }
+
+    fn step(&mut self, action: Action) -> Ending {
+        self.road.step(action, &mut self.frame).ending
+    }
+
+    fn restart(&mut self) {
+        self.road.reset(&mut self.starts, &mut self.frame);
+    }
+}
+
+#[test]
+fn the_best_play_never_crashes_at_any_difficulty() {
+    for difficulty in Difficulty::all() {
+        let mut drive = Drive::new(difficulty, 3);
+        for _ in 0..20 {
+            let mut ending = Ending::Continues;
+            let mut rows = 0;
+            while !ending.ends_episode() {
+                assert_eq!(drive.road.outlook().best_survival(), 1.0);
+                ending = drive.step(action_of(&drive.road));
+                rows += 1;
+            }
+            assert_eq!((ending, rows), (Ending::Truncated, EPISODE_ROWS), "{difficulty:?}");
+            drive.restart();
+        }
+    }
+}
+
+#[test]
+fn open_states_and_tight_states_are_both_common_under_good_play() {
+    for difficulty in Difficulty::all() {
+        let mut drive = Drive::new(difficulty, 4);
+        let (mut harmless, mut tight) = (0, 0);
+        const STEPS: u32 = 20_000;
+        for _ in 0..STEPS {
+            let risk = drive.road.true_risk().unwrap();
+            assert!((0.0..=2.0 / 3.0).contains(&risk), "{risk}");
+            harmless += u32::from(risk == 0.0);
+            tight += u32::from(risk == 2.0 / 3.0);
+            if drive.step(action_of(&drive.road)).ends_episode() {
+                drive.restart();
+            }
+        }
+        let share = |count: u32| f64::from(count) / f64::from(STEPS);
+        assert!(0.25 < share(harmless) && 0.08 < share(tight), "{difficulty:?}: {} {}", share(harmless), share(tight));
+    }
+}
+
+/// Random first action, best play afterwards, many times over from one state: the share of crashes is the label.
+#[test]
+fn the_label_is_the_crash_rate_that_is_measured() {
+    let mut drive = Drive::new(Difficulty::HARD, 5);
+    let mut draws = Stream::named(5, "test");
+    let mut checked = 0;
+    while checked < 20 {
+        let risk = drive.road.true_risk().unwrap();
+        let is_certain = drive.road.outlook().best_survival() == 1.0;
+        if is_certain && 0.0 < risk && (risk < 0.6 || draws.below(20) == 0) {
+            checked += 1;
+            const TRIALS: u32 = 2000;
+            let crashes: u32 = (0..TRIALS).map(|_| u32::from(crashes_from(&drive.road, &mut draws))).sum();
+            let measured = f64::from(crashes) / f64::from(TRIALS);
+            let deviation = (risk * (1.0 - risk) / f64::from(TRIALS)).sqrt();
+            assert!((measured - risk).abs() < 5.0 * deviation, "label {risk}, measured {measured}");
+        }
+        if drive.step(action_of(&drive.road)).ends_episode() {
+            drive.restart();
+        }
+    }
+}
+
+/// Drives a copy of the road whose coins and coming rows are drawn afresh.
+fn crashes_from(road: &RiskyRoad, draws: &mut Stream) -> bool {
+    let mut copy = road.with_fresh_chance(draws.next_u64());
+    let mut frame = vec![0; copy.spec().frame.bytes()];
+    let mut ending = copy.step(Action(draws.below(3) as u16), &mut frame).ending;
+    for _ in 0..30 {
+        if ending.ends_episode() {
+            break;
+        }
+        ending = copy.step(action_of(&copy), &mut frame).ending;
+    }
+    ending == Ending::GameOver
+}
+
+#[test]
+fn a_crash_ends_the_episode_without_reward_and_a_row_is_paid() {
+    let mut drive = Drive::new(Difficulty::NORMAL, 6);
+    loop {
+        let step = drive.road.step(Action(0), &mut drive.frame);
+        match step.ending {
+            Ending::GameOver => {
+                assert_eq!(step.reward.raw(), 0.0);
+                assert_eq!(drive.road.true_risk(), None);
+                return;
+            }
+            _ => assert_eq!(step.reward.raw(), ROW_REWARD),
+        }
+    }
+}
+
+#[test]
+fn episodes_depend_on_the_stream_of_starts_alone() {
+    let first_frames = |world_seed: u64, starts_seed: u64| {
+        let mut road = RiskyRoad::new(Difficulty::NORMAL, world_seed);
+        let mut frame = vec![0; road.spec().frame.bytes()];
+        road.reset(&mut Stream::named(starts_seed, "starts"), &mut frame);
+        let mut frames = frame.clone();
+        for _ in 0..12 {
+            road.step(Action(1), &mut frame);
+            frames.extend(&frame);
+        }
+        frames
+    };
+    assert_eq!(first_frames(1, 8), first_frames(2, 8));
+    assert_ne!(first_frames(1, 8), first_frames(1, 9));
+}

@@ -2,6 +2,7 @@
 
 mod agents;
 mod bench;
+mod minatar;
 
 use crate::output::{Outcome, Output};
 use clap::Subcommand;
@@ -13,6 +14,8 @@ pub enum Command {
     Agents(agents::Args),
     /// Measure how fast the parts are on this machine
     Bench(bench::Args),
+    /// Compare the MinAtar games with recorded runs of the Python package
+    Minatar(minatar::Args),
 }
 
 /// Does it.
@@ -20,5 +23,6 @@ pub fn run(command: Command, output: &Output) -> Outcome {
     match command {
         Command::Agents(args) => agents::run(args, output),
         Command::Bench(args) => bench::run(args, output),
+        Command::Minatar(args) => minatar::run(args, output),
     }
 }

@@ -1,0 +1,139 @@
+//! `sane minatar`: shows that the five games are those of the Python package, act by act.
+
+use crate::output::{Failure, Outcome, Output};
+use anyhow::{Context, anyhow};
+use clap::Subcommand;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use sane_minigames::minatar::{Replayed, Trace, replay};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  sane minatar replay golden/minatar/traces/asterix_rand_s1_sticky10_ramp1.bin.gz
+  sane minatar replay golden/minatar/traces/* --json
+
+A trace holds the seed, what was pressed, and what the package answered: reward, end, difficulty, and a checksum of
+every observation (thin traces: a running checksum). For each file it prints the number of acts after which something
+differs; at the first difference the act, the field and both values.
+Exit code: 0 no difference, 1 some difference or an unreadable file, 2 wrong usage.";
+
+/// Compare the MinAtar games with recorded runs of the Python package.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to do
+    #[command(subcommand)]
+    deed: Deed,
+}
+
+#[derive(Debug, Subcommand)]
+enum Deed {
+    /// Replay recorded games and compare every act
+    #[command(after_help = EXAMPLES)]
+    Replay {
+        /// Trace files (.bin.gz)
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Print one JSON object instead of lines
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Replays.
+pub fn run(args: Args, output: &Output) -> Outcome {
+    match args.deed {
+        Deed::Replay { files, json } => {
+            let results = replay_all(&files, *output, if json { Form::Json } else { Form::Lines });
+            if json {
+                output.result(as_json(&results));
+            }
+            verdict(&results, *output)
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Lines,
+    Json,
+}
+
+type Results<'a> = Vec<(&'a PathBuf, anyhow::Result<(Trace, Replayed)>)>;
+
+fn replay_all(files: &[PathBuf], output: Output, form: Form) -> Results<'_> {
+    let target = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(files.len() as u64), target);
+    let mut results = Vec::with_capacity(files.len());
+    for path in files {
+        let result = replay_file(path);
+        if form == Form::Lines {
+            bar.suspend(|| output.result(line_about(path, &result)));
+        }
+        results.push((path, result));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    results
+}
+
+fn replay_file(path: &Path) -> anyhow::Result<(Trace, Replayed)> {
+    let trace = Trace::read(&std::fs::read(path).context("cannot be read")?)?;
+    let replayed = replay(&trace);
+    Ok((trace, replayed))
+}
+
+fn line_about(path: &Path, result: &anyhow::Result<(Trace, Replayed)>) -> String {
+    let path = path.display();
+    match result {
+        Err(error) => format!("{path}: not replayed: {error:#}"),
+        Ok((trace, Replayed { steps, snapshots, differences, first })) => {
+            let game = trace.game.name();
+            let line =
+                format!("{path}: {game}, {steps} acts, {snapshots} whole observations, {differences} differences");
+            match first {
+                None => line,
+                Some(first) => format!(
+                    "{line}; first at act {}: {} is {}, the trace has {}",
+                    first.step, first.field, first.found, first.expected
+                ),
+            }
+        }
+    }
+}
+
+fn as_json(results: &Results<'_>) -> Value {
+    let file = |(path, result): &(&PathBuf, anyhow::Result<(Trace, Replayed)>)| match result {
+        Err(error) => json!({ "file": path, "error": format!("{error:#}") }),
+        Ok((trace, replayed)) => {
+            let first = replayed.first.as_ref().map(|first| {
+                json!({ "act": first.step, "field": first.field, "expected": first.expected, "found": first.found })
+            });
+            json!({
+                "file": path,
+                "game": trace.game.name(),
+                "acts": replayed.steps,
+                "whole_observations": replayed.snapshots,
+                "differences": replayed.differences,
+                "first_difference": first,
+            })
+        }
+    };
+    let replayed = || results.iter().filter_map(|(_, result)| result.as_ref().ok());
+    json!({
+        "files": results.iter().map(file).collect::<Vec<_>>(),
+        "acts": replayed().map(|(_, replayed)| replayed.steps).sum::<usize>(),
+        "differences": replayed().map(|(_, replayed)| replayed.differences).sum::<usize>(),
+        "unreadable": results.iter().filter(|(_, result)| result.is_err()).count(),
+    })
+}
+
+fn verdict(results: &Results<'_>, output: Output) -> Outcome {
+    let is_fine = |result: &anyhow::Result<(Trace, Replayed)>| matches!(result, Ok((_, seen)) if seen.differences == 0);
+    let wrong = results.iter().filter(|(_, result)| !is_fine(result)).count();
+    if wrong == 0 {
+        output.note(format_args!("{} files, 0 differences", results.len()));
+        return Ok(());
+    }
+    Err(Failure::Failed(anyhow!("{wrong} of {} files differ or cannot be replayed", results.len())))
+}

@@ -125,6 +125,16 @@ impl Replay {
         out
     }
 
+    /// Digest of all of its bytes: equal exactly where two replays hold, and will do, the same.
+    pub fn digest(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        for segment in &self.sealed {
+            hasher.update(&segment.to_bytes());
+        }
+        hasher.update(&self.tail_bytes());
+        hasher.finalize()
+    }
+
     /// The replay whose [`tail_bytes`](Self::tail_bytes) and full segments these are, oldest segment first. It gives the
     /// same batches for the same stream as the one that was saved.
     pub fn restore(

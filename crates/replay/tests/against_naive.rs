@@ -84,6 +84,7 @@ proptest! {
         }
         prop_assert_eq!(saved.tail_bytes(), never.tail_bytes());
         prop_assert!(saved.sealed_segments().eq(never.sealed_segments()));
+        prop_assert_eq!(saved.digest(), never.digest());
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! One process per run folder. The lock is the operating system's: it ends with its process, however that ends, so there
+//! is no stale one to clear away by hand.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Held while a process writes a run; dropping it lets the next one in.
+#[derive(Debug)]
+pub struct RunLock {
+    _file: File,
+}
+
+/// Why a run folder could not be locked.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process is at work there.
+    #[error(
+        "{} is in use by {holder}; wait for it, stop it, or choose another folder with --out",
+        folder.display()
+    )]
+    InUse {
+        /// The run folder.
+        folder: PathBuf,
+        /// Who holds it, as they wrote themselves: process and host.
+        holder: String,
+    },
+    /// The lock file cannot be made or locked.
+    #[error("cannot lock the run folder by {}: {source}; it must be writable", path.display())]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl RunLock {
+    /// Takes the lock of this folder, which must exist, or says who has it.
+    pub fn acquire(folder: &Path) -> Result<Self, LockError> {
+        let path = folder.join("lock");
+        let failed = |source| LockError::Io { path: path.clone(), source };
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = open.map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::InUse { folder: folder.into(), holder: written_holder(&mut file) });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "{}", this_process()))
+            .map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+}
+
+fn this_process() -> String {
+    let host =
+        std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    let host = host.map_or_else(|_| "an unnamed host".into(), |name| name.trim().to_string());
+    format!("process {} on {host}", std::process::id())
+}
+
+fn written_holder(file: &mut File) -> String {
+    let mut text = String::new();
+    match file.read_to_string(&mut text) {
+        Ok(_) if !text.trim().is_empty() => text.trim().into(),
+        _ => "another process".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_holder_is_refused_and_told_who_the_first_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = RunLock::acquire(folder.path()).expect("nobody holds it");
+        let refused = RunLock::acquire(folder.path()).expect_err("the first holds it");
+        assert!(refused.to_string().contains(&format!("process {}", std::process::id())), "{refused}");
+        drop(first);
+        RunLock::acquire(folder.path()).expect("the first let go");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_naming_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = RunLock::acquire(&folder.path().join("nowhere")).expect_err("there is no folder");
+        assert!(error.to_string().contains("nowhere/lock"), "{error}");
+    }
+}

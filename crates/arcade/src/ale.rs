@@ -20,8 +20,12 @@ const LINES_OF_A_PAL_FRAME: u32 = 286;
 const PAL_FRAMES_NEEDED: u32 = 15;
 const NOOP_FRAMES_AT_RESET: u32 = 60;
 const SOFT_RESET_FRAMES: u32 = 4;
+/// Both switches at B, even in the one game that then has no such difficulty to offer.
+const DIFFICULTY_AT_LOAD: u32 = 0;
 const PADDLE_MIN: i32 = 27_450;
 const PADDLE_TURN: i32 = 23_000;
+/// Pictures of resets are made only if somebody looks at the last one.
+const UNSEEN: PictureMode = PictureMode::CollisionsOnly;
 
 /// What can be set before a game is loaded; the default is ALE's own with sticky actions off.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -154,7 +158,7 @@ impl Ale {
         let play = Play {
             tally: game.rules.first,
             mode: game.modes[0],
-            difficulty: game.difficulties[0],
+            difficulty: DIFFICULTY_AT_LOAD,
             held: Joystick::NOOP,
             paddles: [0; 2],
             frames: 0,
@@ -172,7 +176,7 @@ impl Ale {
         self.play.paddles = [(PADDLE_MIN + self.game.rules.paddle_max) / 2; 2];
         self.console.reset();
         for _ in 0..NOOP_FRAMES_AT_RESET {
-            self.frame(Joystick::NOOP, PictureMode::Coloured);
+            self.frame(Joystick::NOOP, UNSEEN);
         }
         self.soft_reset();
         self.play.tally = Tally { mode: self.play.mode as i32, ..self.game.rules.first };
@@ -180,10 +184,11 @@ impl Ale {
         self.soft_reset();
         for &opening in self.game.rules.opening {
             match opening {
-                Opening::Hold(action, times) => (0..times).for_each(|_| self.frame(action, PictureMode::Coloured)),
+                Opening::Hold(action, times) => (0..times).for_each(|_| self.frame(action, UNSEEN)),
                 Opening::Reset => self.reset_frame(),
             }
         }
+        self.develop();
     }
 
     /// Holds `action` for the frames of one step and returns the sum of their rewards.
@@ -349,14 +354,14 @@ impl Ale {
     pub(crate) fn press_select(&mut self, hold: u32) {
         let input = Input { select: true, ..self.switches() };
         for _ in 0..hold {
-            self.console.run_frame(&input, PictureMode::Coloured);
+            self.console.run_frame(&input, UNSEEN);
         }
         self.selection_frame(Joystick::NOOP);
     }
 
     /// A frame of a mode selection: it counts as a frame of the episode.
     pub(crate) fn selection_frame(&mut self, action: Joystick) {
-        self.frame(action, PictureMode::Coloured);
+        self.frame(action, UNSEEN);
         self.play.frames += 1;
         self.play.episode_frames += 1;
     }
@@ -371,7 +376,7 @@ impl Ale {
 
     fn reset_frame(&mut self) {
         let input = Input { reset: true, ..self.switches() };
-        self.console.run_frame(&input, PictureMode::Coloured);
+        self.console.run_frame(&input, UNSEEN);
         self.watch();
     }
 
@@ -414,7 +419,7 @@ fn detect_tv(console: &mut Console, game: &Game) -> TvFormat {
     let [left, right] = game.switches_at_load;
     let input = Input { left_difficulty_a: left, right_difficulty_a: right, ..Input::default() };
     let long_frames = (0..DETECTION_FRAMES)
-        .map(|i| (i, console.run_frame(&input, PictureMode::Coloured).lines))
+        .map(|i| (i, console.run_frame(&input, UNSEEN).lines))
         .filter(|&(i, lines)| DETECTION_FRAMES / 2 <= i && LINES_OF_A_PAL_FRAME <= lines)
         .count();
     if PAL_FRAMES_NEEDED as usize <= long_frames { TvFormat::Pal } else { TvFormat::Ntsc }

@@ -31,7 +31,7 @@ pub struct Game {
     pub hmove_comb: bool,
     /// Game modes; the first is the default.
     pub modes: Vec<u32>,
-    /// Difficulties; the first is the default.
+    /// Difficulties that may be chosen; a game that is loaded starts with 0, offered or not.
     pub difficulties: Vec<u32>,
     /// The actions that make a difference in this game, in order.
     pub minimal_actions: Vec<Joystick>,

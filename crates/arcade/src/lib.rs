@@ -35,6 +35,8 @@ pub use rom::{News, Place, PlaceKind, RomError, Roms, fetch_into, md5_hex};
 pub use rules::{LivesAtEnd, Opening, Prelude, Rules, Select, Tally};
 pub use trace::{Cause, Header, Record, Trace, TraceError};
 
+pub use sane_vcs::{PictureMode, TvFormat};
+
 /// CRC-32 (IEEE) of some bytes, the checksum of traces.
 pub fn crc32(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)

@@ -19,8 +19,8 @@ pub(crate) fn choose_mode(ale: &mut Ale) {
             let draw_hold = |ale: &mut Ale| 2 + ale.generator().next_u32() % 256;
             press_until(ale, draw_hold, |memory| (memory.at(0xDD) >> 1) & 3 == mode);
         }
-        Select::DoubleDunk => double_dunk(ale, mode),
-        Select::VideoCube => video_cube(ale, mode),
+        Select::DoubleDunk => return double_dunk(ale, mode),
+        Select::VideoCube => return video_cube(ale, mode),
     }
     ale.soft_reset();
 }

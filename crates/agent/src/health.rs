@@ -20,16 +20,17 @@ pub struct SigmaStats {
 impl SigmaStats {
     /// From `sigma[states]`, one number per state.
     pub fn new(sigma: impl Iterator<Item = f32> + Clone, live_units_share: f32) -> Self {
-        let count = sigma.clone().count().max(1) as f32;
+        let count = sigma.clone().count().max(1) as f64;
         let abs = || sigma.clone().map(f32::abs);
-        let mean_abs = abs().sum::<f32>() / count;
-        let variance = abs().map(|s| (s - mean_abs) * (s - mean_abs)).sum::<f32>() / count;
+        // In f64, so that equal numbers have no spread at all.
+        let mean = abs().map(f64::from).sum::<f64>() / count;
+        let variance = abs().map(|s| (f64::from(s) - mean).powi(2)).sum::<f64>() / count;
         Self {
-            mean_abs,
+            mean_abs: mean as f32,
             min_abs: abs().fold(f32::INFINITY, f32::min),
             max_abs: abs().fold(0.0, f32::max),
-            spread_abs: variance.sqrt(),
-            negative_share: sigma.clone().filter(|s| *s < 0.0).count() as f32 / count,
+            spread_abs: variance.sqrt() as f32,
+            negative_share: sigma.clone().filter(|s| *s < 0.0).count() as f32 / count as f32,
             live_units_share,
         }
     }

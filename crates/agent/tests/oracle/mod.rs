@@ -8,6 +8,7 @@ use model::{Extras, Model, Params, PassNoise};
 use number::{Number, Var};
 use sane_agent::{AgentConfig, Exploration, Learner, NamedTensor, NetworkSpec, QFeatures};
 use sane_env::{Action, Element, EnvSpec, FrameSkip, FrameSpace, Stream};
+use sane_nn::Kernel;
 use sane_replay::Batch;
 use std::collections::BTreeMap;
 
@@ -107,7 +108,7 @@ impl Adam {
     pub fn step(&mut self, params: &mut Params<f64>, gradient: &Params<f64>, config: &AgentConfig) {
         self.step += 1;
         let adam = config.optimiser;
-        let (beta_1, beta_2) = (f64::from(adam.beta_1), f64::from(adam.beta_2));
+        let (beta_1, beta_2) = (adam.beta_1, adam.beta_2);
         let norm = gradient.values().flat_map(|(_, v)| v).map(|g| g * g).sum::<f64>().sqrt();
         let scale = config.clip_gradient_norm.map_or(1.0, |limit| (f64::from(limit) / norm).min(1.0));
         for (name, (_, values)) in params {
@@ -118,7 +119,7 @@ impl Adam {
                 v[i] = beta_2 * v[i] + (1.0 - beta_2) * g * g;
                 let m_hat = m[i] / (1.0 - beta_1.powi(self.step));
                 let v_hat = v[i] / (1.0 - beta_2.powi(self.step));
-                *value -= f64::from(adam.learning_rate) * m_hat / (v_hat.sqrt() + f64::from(adam.epsilon));
+                *value -= adam.learning_rate * m_hat / (v_hat.sqrt() + adam.epsilon);
             }
         }
     }
@@ -151,11 +152,25 @@ pub fn random_batch(world: &EnvSpec, size: usize, stream: &mut Stream) -> Batch 
     batch
 }
 
-/// A learner whose target network differs from its online network.
+/// A learner whose target network differs from its online network, and whose biases are not zero: at exactly zero a ReLU
+/// has no derivative, and blank pictures would sit there.
 pub fn learner(config: &AgentConfig, world: &EnvSpec, seed: u64) -> Learner {
-    let mut learner = Learner::new(config, world, &mut Stream::named(seed, "online")).unwrap();
-    let other = Learner::new(config, world, &mut Stream::named(seed, "target")).unwrap();
-    learner.import_target(&other.export()).unwrap();
+    learner_on(config, world, seed, Kernel::detect())
+}
+
+/// As [`learner`], with the given kernel.
+pub fn learner_on(config: &AgentConfig, world: &EnvSpec, seed: u64, kernel: Kernel) -> Learner {
+    let tensors = |name: &str| {
+        let mut stream = Stream::named(seed, name);
+        let mut tensors = Learner::new(config, world, &mut stream).unwrap().export();
+        for tensor in tensors.iter_mut().filter(|tensor| tensor.name.ends_with("bias")) {
+            tensor.values.fill_with(|| 0.1 * stream.normal() as f32);
+        }
+        tensors
+    };
+    let mut learner = Learner::on_kernel(config, world, &mut Stream::named(seed, "overwritten"), kernel).unwrap();
+    learner.import(&tensors("online")).unwrap();
+    learner.import_target(&tensors("target")).unwrap();
     learner
 }
 
@@ -172,7 +187,7 @@ pub fn first_gradient(learner: &Learner, config: &AgentConfig) -> Params<f64> {
     let mut reader = learner.clone();
     reader.load_state(&state).unwrap();
     let mut gradient = params(&reader.export());
-    let factor = 1.0 - f64::from(config.optimiser.beta_1);
+    let factor = 1.0 - config.optimiser.beta_1;
     gradient.values_mut().flat_map(|(_, v)| v).for_each(|g| *g /= factor);
     gradient
 }

@@ -1,0 +1,235 @@
+//! What a learner does besides computing gradients: acting, refusing, reporting.
+
+mod oracle;
+
+use oracle::{learner, random_batch, small_network, world};
+use sane_agent::{
+    ActMode, AgentConfig, AgentError, CATALOGUE, ConvSpec, Exploration, LearnError, Learner, NetworkSpec,
+    ParameterCounts, Policy,
+};
+use sane_env::{EnvSpec, FrameSpace, Stream};
+
+fn small_world() -> EnvSpec {
+    world(FrameSpace::gray(9, 8), 2, 4)
+}
+
+fn named(name: &str) -> AgentConfig {
+    AgentConfig { exploration: Exploration::named(name).unwrap(), network: small_network(), ..AgentConfig::default() }
+}
+
+fn state(world: &EnvSpec, seed: u64) -> Vec<u8> {
+    random_batch(world, 1, &mut Stream::named(seed, "state")).states
+}
+
+#[test]
+fn every_network_has_as_many_parameters_as_counted() {
+    let world = small_world();
+    for entry in CATALOGUE {
+        let config = named(entry.name);
+        let counts = ParameterCounts::of(&config, &world).unwrap();
+        let learner = Learner::new(&config, &world, &mut Stream::named(1, "init")).unwrap();
+        let is_exploration = |name: &str| name.contains("sigma");
+        let count = |exploration: bool| -> usize {
+            let tensors = learner.export().into_iter().filter(|t| is_exploration(&t.name) == exploration);
+            tensors.map(|tensor| tensor.values.len()).sum()
+        };
+        let [main, exploration] = [false, true].map(count);
+        assert_eq!((counts.main, counts.exploration), (main, exploration), "{}", entry.name);
+    }
+}
+
+#[test]
+fn epsilon_one_is_uniform_and_epsilon_zero_is_greedy() {
+    let world = small_world();
+    let mut learner = learner(&named("eps-greedy"), &world, 1);
+    let (state, mut noise) = (state(&world, 1), Stream::named(1, "act"));
+    let mut counts = [0_u32; 4];
+    for _ in 0..4_000 {
+        let decision = learner.act(&state, ActMode::Explore { epsilon: 1.0 }, &mut noise);
+        assert!(decision.random && decision.q.is_none());
+        counts[usize::from(decision.action.0)] += 1;
+    }
+    assert!(counts.iter().all(|&count| (850..1150).contains(&count)), "{counts:?}");
+    let greedy = learner.act(&state, ActMode::Greedy, &mut noise);
+    for _ in 0..100 {
+        let decision = learner.act(&state, ActMode::Explore { epsilon: 0.0 }, &mut noise);
+        assert_eq!((decision.action, decision.random), (greedy.action, false));
+    }
+    let best = learner.q_values().iter().fold(f32::NEG_INFINITY, |best, &q| best.max(q));
+    assert_eq!(greedy.q, Some(best));
+}
+
+#[test]
+fn noise_is_drawn_anew_for_each_decision_and_never_for_greedy_ones() {
+    let world = small_world();
+    for name in ["noisynet", "sane", "q-sane", "sane-constant", "sane-layerwise", "sane-independent"] {
+        let mut learner = learner(&named(name), &world, 2);
+        let (state, mut noise) = (state(&world, 2), Stream::named(2, "act"));
+        let mut values = |mode| {
+            learner.act(&state, mode, &mut noise);
+            learner.q_values().to_vec()
+        };
+        assert_ne!(values(ActMode::Noisy), values(ActMode::Noisy), "{name}");
+        assert_eq!(values(ActMode::Greedy), values(ActMode::Greedy), "{name}");
+    }
+}
+
+#[test]
+fn large_noise_changes_actions_and_says_so() {
+    let world = small_world();
+    let exploration = Exploration::SaneConstant { initial_sigma: 5.0, noise: Default::default() };
+    let mut learner = learner(&AgentConfig { exploration, ..named("sane") }, &world, 3);
+    let (state, mut noise) = (state(&world, 3), Stream::named(3, "act"));
+    let plain = learner.act(&state, ActMode::Greedy, &mut noise).action;
+    let mut changed = 0;
+    for _ in 0..200 {
+        let decision = learner.act(&state, ActMode::Noisy, &mut noise);
+        assert_eq!(decision.noise_changed_action, decision.action != plain);
+        changed += u32::from(decision.noise_changed_action);
+        assert_eq!(decision.sigma, Some(5.0));
+    }
+    assert!((50..200).contains(&changed), "{changed} of 200");
+}
+
+#[test]
+fn sigma_is_one_scalar_per_state_and_depends_on_it() {
+    let world = small_world();
+    let mut learner = learner(&named("sane"), &world, 4);
+    let mut noise = Stream::named(4, "act");
+    let mut sigma = |seed| learner.act(&state(&world, seed), ActMode::Greedy, &mut noise).sigma.unwrap();
+    assert_ne!(sigma(1), sigma(2));
+    assert_eq!(sigma(1), sigma(1));
+}
+
+#[test]
+fn a_dead_module_is_detected() {
+    let world = small_world();
+    let mut learner = learner(&named("sane"), &world, 5);
+    let states = random_batch(&world, 16, &mut Stream::named(5, "states")).states;
+    let alive = learner.module_health(&states).unwrap();
+    assert!(!alive.is_dead() && 0.3 < alive.live_units_share && 0.0 < alive.spread_abs, "{alive:?}");
+    let mut tensors = learner.export();
+    tensors.iter_mut().find(|tensor| tensor.name == "sigma1.bias").unwrap().values.fill(-1e6);
+    learner.import(&tensors).unwrap();
+    let dead = learner.module_health(&states).unwrap();
+    assert!(dead.is_dead() && dead.spread_abs == 0.0, "{dead:?}");
+    let batch = random_batch(&world, 16, &mut Stream::named(6, "batch"));
+    let stats = learner.learn(&batch, &mut Stream::named(6, "noise")).unwrap();
+    assert!(stats.sigma.unwrap().is_dead());
+}
+
+#[test]
+fn a_policy_taken_out_of_a_learner_acts_like_it() {
+    let world = small_world();
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane"] {
+        let mut learner = learner(&named(name), &world, 7);
+        let batch = random_batch(&world, 8, &mut Stream::named(7, "batch"));
+        learner.learn(&batch, &mut Stream::named(7, "noise")).unwrap();
+        let mut taken = learner.policy();
+        let mut loaded = Policy::new(&named(name), &world, &learner.export()).unwrap();
+        let state = state(&world, 8);
+        let expected = learner.act(&state, ActMode::Noisy, &mut Stream::named(8, "act"));
+        for policy in [&mut taken, &mut loaded] {
+            assert_eq!(policy.act(&state, ActMode::Noisy, &mut Stream::named(8, "act")), expected, "{name}");
+            assert_eq!(policy.q_values(), learner.q_values(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_target_network_moves_only_when_it_is_synchronised() {
+    let world = small_world();
+    let mut learner = learner(&named("q-sane"), &world, 9);
+    let before = learner.export_target();
+    learner.learn(&random_batch(&world, 8, &mut Stream::named(9, "batch")), &mut Stream::named(9, "noise")).unwrap();
+    assert_eq!(learner.export_target(), before);
+    learner.sync_target();
+    assert_eq!(learner.export_target(), learner.export());
+}
+
+#[test]
+fn a_loss_that_is_not_finite_stops_with_step_and_state_and_leaves_the_parameters() {
+    let world = small_world();
+    let mut learner = learner(&named("sane"), &world, 10);
+    let mut batch = random_batch(&world, 4, &mut Stream::named(10, "batch"));
+    let mut noise = Stream::named(10, "noise");
+    learner.learn(&batch, &mut noise).unwrap();
+    let before = learner.save_state();
+    batch.rewards[2] = f32::NAN;
+    let error = learner.learn(&batch, &mut noise).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("the loss is NaN at learn step 2: agent sane, mean Q "), "{text}");
+    assert!(matches!(error, LearnError::NotFinite { mean_abs_sigma: Some(_), .. }));
+    assert!(learner.save_state() == before);
+}
+
+#[test]
+fn parameters_that_do_not_fit_are_named() {
+    let world = small_world();
+    let mut sane = learner(&named("sane"), &world, 11);
+    let refused =
+        |learner: &mut Learner, tensors: &[sane_agent::NamedTensor]| learner.import(tensors).unwrap_err().to_string();
+    let mut missing = sane.export();
+    missing.retain(|tensor| tensor.name != "sigma1.weight");
+    assert!(refused(&mut sane, &missing).contains("sigma1.weight"));
+    let mut reshaped = sane.export();
+    reshaped[0].shape[0] += 1;
+    assert!(refused(&mut sane, &reshaped).contains("conv1.weight"));
+    let plain = learner(&named("eps-greedy"), &world, 11).export();
+    assert!(refused(&mut sane, &plain).contains("sigma1.weight"));
+    let other = learner(&named("noisynet"), &world, 11).save_state();
+    assert!(matches!(sane.load_state(&other), Err(AgentError::Engine(_))));
+    let mut counting = learner(&named("sane-visits"), &world, 11);
+    let mut forgetful = counting.save_state();
+    forgetful.visits.clear();
+    assert!(matches!(counting.load_state(&forgetful), Err(AgentError::VisitCounts { found: 0, .. })));
+}
+
+#[test]
+fn specifications_that_cannot_be_are_refused_when_the_network_is_built() {
+    let world = small_world();
+    let conv = |filters, kernel, stride| vec![ConvSpec { filters, kernel, stride }];
+    let network = |convolutions, hidden| NetworkSpec { convolutions, hidden, conv_bias: true };
+    let cases = [
+        (network(conv(4, 9, 1), vec![8]), "conv1: a kernel of 9×9 does not fit into its input of 9×8"),
+        (network(conv(0, 3, 1), vec![8]), "conv1: 0 filters"),
+        (network(conv(4, 3, 1), vec![8, 0]), "fc2: 8 inputs, 0 outputs"),
+    ];
+    for (network, start) in cases {
+        let config = AgentConfig { network, ..named("sane") };
+        let text = Learner::new(&config, &world, &mut Stream::named(1, "init")).unwrap_err().to_string();
+        assert!(text.starts_with(start), "{text}");
+    }
+    let idle = EnvSpec { actions: Vec::new(), ..world };
+    let text = Learner::new(&named("sane"), &idle, &mut Stream::named(1, "init")).unwrap_err().to_string();
+    assert!(text.starts_with("fc2: 9 inputs, 0 outputs"), "{text}");
+}
+
+#[test]
+fn initial_parameters_have_the_spread_of_the_paper() {
+    let world = world(FrameSpace::gray(84, 84), 4, 6);
+    let spread = |name: &str, tensor: &str| {
+        let config = AgentConfig::named(name, &world).unwrap();
+        let learner = Learner::new(&config, &world, &mut Stream::named(12, "init")).unwrap();
+        let tensors = learner.export();
+        let values = &tensors.iter().find(|t| t.name == tensor).unwrap().values;
+        (values.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
+    };
+    let uniform = |a: f64| a / 3.0_f64.sqrt();
+    let cases = [
+        ("sane", "conv2.weight", uniform((6.0 / f64::from(32 * 16 + 64 * 16)).sqrt())),
+        ("sane", "fc1.weight", uniform((6.0 / f64::from(3136 + 512)).sqrt())),
+        ("sane", "fc1.bias", 0.0),
+        ("sane", "sigma1.weight", (2.0 / 3136.0_f64).sqrt()),
+        ("q-sane", "sigma1.weight", (2.0 / 3142.0_f64).sqrt()),
+        ("sane", "sigma1.bias", 0.0),
+        ("noisynet", "fc1.weight_mu", uniform(1.0 / 56.0)),
+        ("noisynet", "fc1.bias_mu", uniform(1.0 / 56.0)),
+        ("noisynet", "fc1.weight_sigma", 0.5 / 56.0),
+        ("noisynet", "fc1.bias_sigma", 0.5 / 56.0),
+    ];
+    for (agent, tensor, expected) in cases {
+        let found = spread(agent, tensor);
+        assert!((found - expected).abs() <= 0.06 * expected, "{agent} {tensor}: {found} instead of {expected}");
+    }
+}

@@ -1,0 +1,223 @@
+//! Learn steps that must be the same, bit for bit or to rounding: at any number of threads, with no noise, after a
+//! checkpoint, on every kernel, and against ten steps of the oracle.
+
+mod oracle;
+
+use oracle::model::Model;
+use oracle::{Adam, Inputs, check_close, learner, learner_on, params, random_batch, small_network, world};
+use proptest::prelude::*;
+use sane_agent::{ActMode, AgentConfig, CATALOGUE, Exploration, LearnStats, Learner, NetworkSpec};
+use sane_env::{EnvSpec, FrameSpace, Stream};
+use sane_nn::Kernel;
+use sane_replay::Batch;
+
+fn atari_like() -> EnvSpec {
+    world(FrameSpace::gray(36, 36), 2, 5)
+}
+
+fn named(name: &str, network: NetworkSpec) -> AgentConfig {
+    AgentConfig { exploration: Exploration::named(name).unwrap(), network, ..AgentConfig::default() }
+}
+
+fn learn(learner: &mut Learner, world: &EnvSpec, size: usize, steps: usize, seed: u64) -> Vec<LearnStats> {
+    let (mut batches, mut noise) = (Stream::named(seed, "batches"), Stream::named(seed, "noise"));
+    (0..steps).map(|_| learner.learn(&random_batch(world, size, &mut batches), &mut noise).unwrap()).collect()
+}
+
+fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}
+
+#[test]
+fn every_agent_learns_the_same_bytes_on_1_2_3_and_8_threads() {
+    let world = world(FrameSpace::planes(4, 10, 10), 1, 6);
+    for entry in CATALOGUE {
+        let mut config = AgentConfig::named(entry.name, &world).unwrap();
+        if let Exploration::SaneWeightwise { .. } = config.exploration {
+            config.network.hidden = vec![8];
+        }
+        let run = |threads| {
+            on_threads(threads, || {
+                let mut learner = learner(&config, &world, 21);
+                let stats = learn(&mut learner, &world, 32, 3, 21);
+                let state = vec![1; world.state_bytes()];
+                let decision = learner.act(&state, ActMode::Noisy, &mut Stream::named(1, "act"));
+                (stats, decision, learner.save_state())
+            })
+        };
+        let alone = run(1);
+        for threads in [2, 3, 8] {
+            assert!(run(threads) == alone, "{} differs on {threads} threads", entry.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+
+    #[test]
+    fn threads_do_not_change_a_bit_over_batch_sizes(agent in 0..4_usize, size in 1..65_usize, threads in 2..9_usize, seed in 0..99_u64) {
+        let world = atari_like();
+        let config = named(CATALOGUE[agent].name, NetworkSpec::nature());
+        let run = |threads| on_threads(threads, || {
+            let mut learner = learner(&config, &world, seed);
+            (learn(&mut learner, &world, size, 1, seed), learner.save_state())
+        });
+        prop_assert!(run(1) == run(threads));
+    }
+}
+
+/// Sets every tensor whose name passes to zero, in both networks.
+fn silence(learner: &mut Learner, is_silent: impl Fn(&str) -> bool) {
+    let silenced = |mut tensors: Vec<sane_agent::NamedTensor>| {
+        tensors.iter_mut().filter(|tensor| is_silent(&tensor.name)).for_each(|tensor| tensor.values.fill(0.0));
+        tensors
+    };
+    let (online, target) = (silenced(learner.export()), silenced(learner.export_target()));
+    learner.import(&online).unwrap();
+    learner.import_target(&target).unwrap();
+}
+
+/// Parameters of the main network after one step, by their plain names.
+fn main_parameters(learner: &Learner) -> Vec<(String, Vec<f32>)> {
+    let tensors = learner.export().into_iter();
+    let main = tensors.filter(|tensor| !tensor.name.contains("sigma"));
+    main.map(|tensor| (tensor.name.replace("_mu", ""), tensor.values)).collect()
+}
+
+/// A plain DQN with the main network of `other`.
+fn plain_twin(other: &Learner, world: &EnvSpec) -> Learner {
+    let main = |tensors: Vec<sane_agent::NamedTensor>| {
+        let main = tensors.into_iter().filter(|tensor| !tensor.name.contains("sigma"));
+        let plain = |t: sane_agent::NamedTensor| sane_agent::NamedTensor { name: t.name.replace("_mu", ""), ..t };
+        main.map(plain).collect::<Vec<_>>()
+    };
+    let config = named("eps-greedy", other.config().network.clone());
+    let mut twin = Learner::new(&config, world, &mut Stream::named(0, "overwritten")).unwrap();
+    twin.import(&main(other.export())).unwrap();
+    twin.import_target(&main(other.export_target())).unwrap();
+    twin
+}
+
+#[test]
+fn without_sigma_every_noisy_agent_is_plain_dqn_bit_for_bit() {
+    let world = atari_like();
+    let silent: [(&str, fn(&str) -> bool); 8] = [
+        ("sane", |name| name.starts_with("sigma2")),
+        ("q-sane", |name| name.starts_with("sigma2")),
+        ("sane-constant", |name| name == "sigma"),
+        ("sane-layerwise", |name| name.starts_with("sigma2")),
+        ("sane-per-batch", |name| name.starts_with("sigma2")),
+        ("sane-independent", |name| name.starts_with("sigma2")),
+        ("noisynet", |name| name.ends_with("_sigma")),
+        ("noisynet-per-example", |name| name.ends_with("_sigma")),
+    ];
+    for (name, is_silent) in silent {
+        let mut noisy = learner(&named(name, small_network()), &world, 31);
+        silence(&mut noisy, is_silent);
+        let mut plain = plain_twin(&noisy, &world);
+        let state: Vec<u8> = (0..world.state_bytes()).map(|i| (i % 251) as u8).collect();
+        let decision = noisy.act(&state, ActMode::Noisy, &mut Stream::named(1, "act"));
+        plain.act(&state, ActMode::Greedy, &mut Stream::named(1, "act"));
+        assert_eq!(noisy.q_values(), plain.q_values(), "{name}: action values");
+        assert!(!decision.noise_changed_action, "{name}");
+        let (with, without) = (learn(&mut noisy, &world, 9, 1, 31), learn(&mut plain, &world, 9, 1, 31));
+        assert_eq!(with[0].loss, without[0].loss, "{name}: loss");
+        assert!(main_parameters(&noisy) == main_parameters(&plain), "{name}: parameters after a step");
+    }
+}
+
+#[test]
+fn a_restored_learner_goes_on_bit_for_bit() {
+    let world = atari_like();
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-visits"] {
+        let config = named(name, small_network());
+        let mut unbroken = learner(&config, &world, 41);
+        let mut noise = Stream::named(3, "act");
+        for byte in 0..5_u8 {
+            unbroken.act(&vec![byte; world.state_bytes()], ActMode::Noisy, &mut noise);
+        }
+        learn(&mut unbroken, &world, 8, 3, 41);
+        let mut restored = Learner::new(&config, &world, &mut Stream::named(99, "other")).unwrap();
+        restored.load_state(&unbroken.save_state()).unwrap();
+        let (a, b) = (learn(&mut unbroken, &world, 8, 3, 42), learn(&mut restored, &world, 8, 3, 42));
+        assert_eq!(a, b, "{name}");
+        assert!(unbroken.save_state() == restored.save_state(), "{name}");
+    }
+}
+
+#[test]
+fn clipping_at_a_norm_never_reached_equals_the_fused_step_to_rounding() {
+    let world = atari_like();
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-constant", "noisynet-independent"] {
+        let config = named(name, small_network());
+        let unfused = AgentConfig { clip_gradient_norm: Some(1e6), ..config.clone() };
+        let (mut a, mut b) = (learner(&config, &world, 51), learner(&unfused, &world, 51));
+        learn(&mut a, &world, 16, 5, 51);
+        learn(&mut b, &world, 16, 5, 51);
+        for (a, b) in params(&a.export()).values().zip(params(&b.export()).values()) {
+            check_close(name, b.1.iter().copied(), &a.1, 1e-6);
+        }
+    }
+}
+
+#[test]
+fn a_clipped_gradient_has_the_norm_it_was_clipped_to() {
+    let world = atari_like();
+    let config = AgentConfig { clip_gradient_norm: Some(0.01), ..named("sane", small_network()) };
+    let mut learner = learner(&config, &world, 52);
+    let stats = learn(&mut learner, &world, 16, 1, 52);
+    assert!(0.01 < stats[0].gradient_norm.unwrap());
+    let gradient = oracle::first_gradient(&learner, &config);
+    let norm = gradient.values().flat_map(|(_, v)| v).map(|g| g * g).sum::<f64>().sqrt();
+    assert!((norm - 0.01).abs() < 1e-5, "{norm}");
+}
+
+#[test]
+fn all_kernels_learn_the_same_to_rounding() {
+    let world = atari_like();
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane"] {
+        let run = |kernel| {
+            let mut learner = learner_on(&named(name, small_network()), &world, 61, kernel);
+            let losses: Vec<f64> = learn(&mut learner, &world, 16, 5, 61).iter().map(|s| f64::from(s.loss)).collect();
+            (losses, params(&learner.export()))
+        };
+        let (losses, parameters) = run(Kernel::detect());
+        for kernel in Kernel::available() {
+            let (other_losses, other_parameters) = run(kernel);
+            check_close(&format!("{name} on {}: losses", kernel.name()), other_losses, &losses, 1e-5);
+            for ((tensor, a), b) in parameters.iter().zip(other_parameters.values()) {
+                check_close(&format!("{name} on {}: {tensor}", kernel.name()), b.1.iter().copied(), &a.1, 1e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_learn_steps_match_the_oracle() {
+    let world = world(FrameSpace::gray(9, 8), 2, 3);
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane"] {
+        let mut config = named(name, small_network());
+        config.optimiser.learning_rate = 1e-3;
+        if let Exploration::Sane { module, .. } | Exploration::QSane { module, .. } = &mut config.exploration {
+            module.hidden = vec![6];
+        }
+        let mut learner = learner(&config, &world, 71);
+        let (mut online, target) = (params(&learner.export()), params(&learner.export_target()));
+        let mut adam = Adam::new(&online);
+        let (mut batches, mut noise) = (Stream::named(71, "batches"), Stream::named(71, "noise"));
+        for step in 0..10 {
+            let batch: Batch = random_batch(&world, 4, &mut batches);
+            let stats = learner.learn(&batch, &mut noise).unwrap();
+            let trace = learner.last_step();
+            let model = Model { config: &config, world: &world };
+            let inputs = Inputs { model, target: &target, batch: &batch, trace: &trace, log_visits: None };
+            let expected = inputs.expected(&online);
+            check_close(&format!("{name}: loss {step}"), [f64::from(stats.loss)], &[expected.loss], 1e-4);
+            adam.step(&mut online, &expected.gradient, &config);
+        }
+        for (tensor, (_, values)) in params(&learner.export()) {
+            check_close(&format!("{name}: {tensor} after ten steps"), values, &online[&tensor].1, 1e-4);
+        }
+    }
+}

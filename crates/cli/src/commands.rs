@@ -1,8 +1,15 @@
 //! One file per command: its arguments, its help, its deed.
 
 mod agents;
+mod atari;
 mod bench;
+mod config;
+mod eval;
+mod export;
 mod minatar;
+mod roms;
+mod runs;
+mod train;
 
 use crate::output::{Outcome, Output};
 use clap::Subcommand;
@@ -12,17 +19,38 @@ use clap::Subcommand;
 pub enum Command {
     /// List the agents, what they are and how many parameters they learn
     Agents(agents::Args),
+    /// Compare the Atari games with recorded runs of the Arcade Learning Environment
+    Atari(atari::Args),
     /// Measure how fast the parts are on this machine
     Bench(bench::Args),
+    /// Show the settings of a run: resolved, compared, explained
+    Config(config::Args),
+    /// Measure a trained policy: whole episodes from named starts, raw rewards
+    Eval(eval::Args),
+    /// Write a run's policy as safetensors, with PyTorch's names and layouts
+    Export(export::Args),
     /// Compare the MinAtar games with recorded runs of the Python package
     Minatar(minatar::Args),
+    /// Find, fetch and check the ROMs of the Atari games
+    Roms(roms::Args),
+    /// List runs, show one, print the digest of its state
+    Runs(runs::Args),
+    /// Train an agent in a world; the same command again goes on where it stopped
+    Train(train::Args),
 }
 
 /// Does it.
 pub fn run(command: Command, output: &Output) -> Outcome {
     match command {
         Command::Agents(args) => agents::run(args, output),
+        Command::Atari(args) => atari::run(args, output),
         Command::Bench(args) => bench::run(args, output),
+        Command::Config(args) => config::run(args, output),
+        Command::Eval(args) => eval::run(args, output),
+        Command::Export(args) => export::run(args, output),
         Command::Minatar(args) => minatar::run(args, output),
+        Command::Roms(args) => roms::run(args, output),
+        Command::Runs(args) => runs::run(args, output),
+        Command::Train(args) => train::run(args, output),
     }
 }

@@ -8,8 +8,10 @@ mod range;
 
 pub use error::ConfigError;
 pub use keys::{KEYS, Key};
+#[cfg(test)]
+pub(crate) use layers::flat;
 pub(crate) use layers::unknown_agent;
-pub use layers::{Differences, Layers, differences, flat, from_toml, to_toml};
+pub use layers::{Differences, Layers, differences, from_toml, to_toml};
 
 use sane_agent::AgentConfig;
 use sane_arcade::Profile;

@@ -1,7 +1,14 @@
 //! What can go wrong in a run.
 
-use crate::config::ConfigError;
+use crate::checkpoint::CheckpointError;
+use crate::config::{ConfigError, Differences};
+use crate::lock::LockError;
+use sane_agent::{AgentError, LearnError};
 use sane_arcade::RomError;
+use sane_env::SnapshotError;
+use sane_record::RecordError;
+use std::io;
+use std::path::PathBuf;
 
 /// A run that could not be started, continued, evaluated or read.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +16,24 @@ pub enum LabError {
     /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The agent does not fit the world, or a saved one does not fit the configuration.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// Learning went astray.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// A record.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A checkpoint.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// Somebody else is at work.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// A world's snapshot.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     /// A game's ROM.
     #[error(transparent)]
     Rom(#[from] RomError),
@@ -20,4 +45,70 @@ pub enum LabError {
         /// What it said.
         reason: String,
     },
+    /// The operating system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        doing: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder holds a run of something else.
+    #[error(
+        "{} holds another run: {}; choose another folder with --out, or move the old run aside with --fresh",
+        path.display(), listed(differences)
+    )]
+    OtherRun {
+        /// The folder.
+        path: PathBuf,
+        /// What differs: key → (there, asked for).
+        differences: Differences,
+    },
+    /// The folder holds no run.
+    #[error("{} is not a run folder: it has no config.toml; `sane runs list` shows the runs below a folder", path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The run has no checkpoint yet.
+    #[error("{} has no checkpoint yet; let it train until its first one", path.display())]
+    NoCheckpoint {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A part of the checkpoint is missing or cannot be read.
+    #[error("the checkpoint's part {part} cannot be read: {reason}; it was written by another version of the program")]
+    Part {
+        /// Which part.
+        part: &'static str,
+        /// What the decoder said.
+        reason: String,
+    },
+    /// The worker threads could not be started.
+    #[error("cannot start {threads} worker threads: {reason}")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl LabError {
+    /// For `map_err`: names the deed and the place.
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { doing, path, source }
+    }
+}
+
+fn listed(differences: &Differences) -> String {
+    let line = |(key, (there, here)): (&String, &(String, String))| format!("{key} is {there} there, {here} here");
+    let mut lines: Vec<String> = differences.iter().take(4).map(line).collect();
+    if 4 < differences.len() {
+        lines.push(format!("and {} more", differences.len() - 4));
+    }
+    lines.join(", ")
 }

@@ -5,22 +5,53 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod bench;
+mod checkpoint;
 mod clock;
 mod config;
+mod digest;
 mod error;
+mod evaluate;
+mod export;
+mod folder;
+mod journal;
+mod lock;
+mod observer;
+mod plan;
 mod preset;
 mod rng;
+mod run;
+mod runs;
+mod statistics;
 mod stopwatch;
+mod threads;
+mod train;
 mod world;
 
 pub use baseline::Baseline;
+pub use bench::{TrainingBench, TrainingSpeed};
+pub use checkpoint::CheckpointError;
 pub use clock::Clock;
 pub use config::{
     ConfigError, Differences, KEYS, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig,
     WorldConfig, differences, to_toml,
 };
+pub use digest::Digest;
 pub use error::LabError;
+pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference};
+pub use export::{dump_states, export_policy};
+pub use folder::{OpenRun, RunFiles, Start, default_folder, open_run, read_config, read_run, record_evaluation};
+pub use journal::{Journal, resident_bytes};
+pub use lock::LockError;
+pub use observer::{Observer, Progress};
+pub use plan::Plan;
 pub use preset::Preset;
 pub use rng::RngStreams;
+pub use run::Run;
+pub use runs::{RunSummary, find_old_runs, find_runs};
+pub use sane_record::{EvaluationFinished, Event, StopReason};
+pub use statistics::{Interaction, Statistics};
 pub use stopwatch::{Lap, Phase, Stopwatch};
+pub use threads::{available, pool, stop_on_signals};
+pub use train::train;
 pub use world::{WorldKind, WorldSource};

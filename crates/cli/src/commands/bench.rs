@@ -1,6 +1,8 @@
 //! `sane bench`: how fast the parts are on this machine. One file per part under `bench/`.
 
+mod atari;
 mod minatar;
+mod train;
 
 use crate::output::{Outcome, Output};
 use clap::Subcommand;
@@ -15,13 +17,19 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Part {
+    /// Frames per second of the Atari games, in three uses
+    Atari(atari::Args),
     /// Steps per second of the five MinAtar games, beside the Python package
     Minatar(minatar::Args),
+    /// Interactions per second of each agent with a full replay, and where the time goes
+    Train(train::Args),
 }
 
 /// Measures the part and prints its rates.
 pub fn run(args: Args, output: &Output) -> Outcome {
     match args.part {
+        Part::Atari(args) => atari::run(args, output),
         Part::Minatar(args) => minatar::run(args, output),
+        Part::Train(args) => train::run(args, output),
     }
 }

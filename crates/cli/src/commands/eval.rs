@@ -1,0 +1,181 @@
+//! `sane eval`: how good a trained policy is, with and without its noise.
+
+use crate::output::{Failure, Outcome, Output};
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sane_arcade::Profile;
+use sane_env::{AgentSteps, closest_name};
+use sane_lab::{
+    Evaluation, EvaluationFinished, NoiseMode, Run, WorldSource, available, dump_states, evaluate, paired_difference,
+    read_config, read_run, record_evaluation, stop_on_signals,
+};
+use std::path::PathBuf;
+
+/// Measures a trained policy: whole episodes from named starts, raw rewards
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sane eval runs/boxing/q-sane/seed-1                     # with and without noise, 500,000 interactions each\n  \
+    sane eval runs/boxing/sane/seed-1 --noise off --interactions 50000 --json\n  \
+    sane eval runs/boxing/sane/seed-1 --dump-states 100 -o states.safetensors\n\n\
+    Episode i starts from a seed of its own, the same with and without noise; results do not depend on --threads.\n\
+    The result is added to evaluations.jsonl in the run folder. Agents without noise are measured once, at ε = 0.")]
+pub struct Args {
+    /// Folder of the run
+    run: PathBuf,
+    /// With noise, without, or one after the other
+    #[arg(long, value_enum, default_value_t = Noise::Both)]
+    noise: Noise,
+    /// Interactions to play in each mode; the last episode is played to its end
+    #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+    interactions: u64,
+    /// The checkpoint at this interaction instead of the newest
+    #[arg(long, value_name = "N")]
+    checkpoint: Option<u64>,
+    /// Episodes played side by side [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Another environment profile than the one trained in: paper, nature, machado (it must have the same actions)
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Seed the starts of the episodes come from
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    start_seed: u64,
+    /// Instead of measuring, write the first N states met without noise, with their action values and σ
+    #[arg(long, value_name = "N", requires = "output", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    dump_states: Option<u64>,
+    /// File for --dump-states
+    #[arg(short, long, value_name = "FILE.safetensors", requires = "dump_states")]
+    output: Option<PathBuf>,
+    /// Folder with Atari ROMs, looked at before all others
+    #[arg(long, value_name = "DIR")]
+    roms: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which modes to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Noise {
+    /// No noise, no exploration
+    Off,
+    /// Noise injected
+    On,
+    /// Both, from the same starts
+    Both,
+}
+
+/// Measures.
+pub fn run(args: Args, output: &Output) -> Outcome {
+    let mut config = read_config(&args.run)?;
+    let roms = args.roms.as_deref();
+    let trained_in = WorldSource::open(&config.world, roms, &mut |news| output.note(news))?;
+    let run = read_run(&args.run, &trained_in, args.checkpoint.map(AgentSteps))?;
+    config.world.profile = profile(args.profile.as_deref(), config.world.profile)?;
+    let source = WorldSource::open(&config.world, roms, &mut |news| output.note(news))?;
+    if source.make(0)?.spec().actions != run.spec().actions {
+        return Err(Failure::Usage(format!(
+            "the policy chooses among {} actions, the profile {} has others; evaluate it in the profile it was trained in",
+            run.spec().actions.len(),
+            config.world.profile.name()
+        )));
+    }
+    if let (Some(count), Some(path)) = (args.dump_states, &args.output) {
+        dump_states(&mut run.learner.policy(), &source, args.start_seed, count as usize, path)?;
+        output.note(format_args!("{count} states written to {}", path.display()));
+        return Ok(());
+    }
+    let mut results = Vec::new();
+    for &noise in modes(args.noise, &run) {
+        let Some(result) = measure(&args, &run, &source, noise, *output)? else {
+            output.note("stopped; nothing was recorded");
+            return Ok(());
+        };
+        record_evaluation(&args.run, &result)?;
+        results.push(result);
+    }
+    if args.json {
+        output.result(serde_json::to_string_pretty(&results)?);
+    } else {
+        table(&results, *output);
+    }
+    Ok(())
+}
+
+fn profile(name: Option<&str>, trained_in: Profile) -> Result<Profile, Failure> {
+    let Some(name) = name else { return Ok(trained_in) };
+    Profile::named(name).ok_or_else(|| {
+        let meant = closest_name(name, Profile::ALL.map(Profile::name));
+        let hint = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+        Failure::Usage(format!("unknown profile {name}{hint}"))
+    })
+}
+
+/// Agents without noise have nothing to switch on.
+fn modes(asked: Noise, run: &Run) -> &'static [NoiseMode] {
+    match asked {
+        _ if run.config.learner.exploration.noise().is_none() => &[NoiseMode::Off],
+        Noise::Off => &[NoiseMode::Off],
+        Noise::On => &[NoiseMode::On],
+        Noise::Both => &[NoiseMode::Off, NoiseMode::On],
+    }
+}
+
+fn measure(
+    args: &Args,
+    run: &Run,
+    source: &WorldSource,
+    noise: NoiseMode,
+    output: Output,
+) -> Result<Option<EvaluationFinished>, Failure> {
+    let stop = stop_on_signals()?;
+    let bar = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(args.interactions), bar);
+    let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} ETA {eta}").map_err(usage_of_template)?;
+    bar.set_style(style);
+    bar.set_message(format!("noise {}", noise.name()));
+    let evaluation = Evaluation {
+        noise,
+        interactions: AgentSteps(args.interactions),
+        start_seed: args.start_seed,
+        threads: args.threads.map_or_else(available, usize::from),
+    };
+    let result = evaluate(run, source, &evaluation, |played| bar.set_position(played), &stop)?;
+    bar.finish_and_clear();
+    Ok(result)
+}
+
+fn usage_of_template(error: indicatif::style::TemplateError) -> Failure {
+    Failure::Failed(error.into())
+}
+
+fn table(results: &[EvaluationFinished], output: Output) {
+    output.result(format_args!(
+        "{:<6}{:>10}{:>10}{:>10}   {:<22}{:>9}{:>13}{:>8}{:>10}",
+        "noise", "mean", "std", "median", "95 % interval of mean", "episodes", "interactions", "human", "explores"
+    ));
+    for result in results {
+        let [low, high] = result.return_mean_interval_95;
+        let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.1} %", 100.0 * value));
+        output.result(format_args!(
+            "{:<6}{:>10.2}{:>10.2}{:>10.2}   {:<22}{:>9}{:>13}{:>8}{:>10}",
+            result.noise,
+            result.return_mean,
+            result.return_std,
+            result.return_median,
+            format!("{low:.2} to {high:.2}"),
+            result.episodes,
+            result.interactions,
+            result.human_normalised.map_or("-".into(), |score| format!("{score:.3}")),
+            share(result.effective_exploration_share),
+        ));
+    }
+    if let [off, on] = results {
+        let (pairs, difference) = paired_difference(off, on);
+        let [low, high] = difference.interval_95;
+        output.result(format_args!(
+            "noise on − off, {pairs} paired starts: {:.2} (95 % interval {low:.2} to {high:.2})",
+            difference.mean
+        ));
+    }
+}

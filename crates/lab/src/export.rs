@@ -1,0 +1,104 @@
+//! Policies and states for other programs: safetensors files with PyTorch's names and layouts.
+
+use crate::LabError;
+use crate::evaluate::play_episode;
+use crate::run::Run;
+use crate::world::WorldSource;
+use safetensors::tensor::{Dtype, TensorView};
+use sane_agent::{ActMode, Policy};
+use sane_env::Element;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Writes the online network's parameters and, as metadata, what is needed to use them.
+pub fn export_policy(run: &Run, path: &Path) -> Result<(), LabError> {
+    let spec = run.spec();
+    let tensors: Vec<(String, Vec<usize>, Vec<u8>)> =
+        run.learner.export().into_iter().map(|tensor| (tensor.name, tensor.shape, bytes_of(&tensor.values))).collect();
+    let views = tensors.iter().map(|(name, shape, bytes)| (name.clone(), view(Dtype::F32, shape, bytes)));
+    let full_scale = match spec.frame.element {
+        Element::U8 { full_scale } => full_scale.to_string(),
+        Element::F32 => "1".into(),
+    };
+    let strides: Vec<String> =
+        run.config.learner.network.convolutions.iter().map(|conv| conv.stride.to_string()).collect();
+    let metadata = HashMap::from([
+        ("world".to_owned(), spec.name.clone()),
+        ("agent".to_owned(), run.config.agent.clone()),
+        ("actions".to_owned(), spec.actions.join(",")),
+        ("input_divided_by".to_owned(), full_scale),
+        ("strides".to_owned(), strides.join(",")),
+    ]);
+    write(views, metadata, path)
+}
+
+/// Plays without noise from the starts of `start_seed` and writes the first `count` states with their action values
+/// and σ: what another implementation of the same policy must reproduce.
+pub fn dump_states(
+    policy: &mut Policy,
+    source: &WorldSource,
+    start_seed: u64,
+    count: usize,
+    path: &Path,
+) -> Result<(), LabError> {
+    let mut dump = Dump::default();
+    let mut shape = Vec::new();
+    let mut number = 0;
+    while dump.actions.len() < count {
+        play_episode(policy, source, start_seed, number, ActMode::Greedy, &mut |view, decision| {
+            let spec = view.world.spec();
+            shape = vec![count, spec.state_channels(), spec.frame.height, spec.frame.width];
+            dump.states.extend_from_slice(view.state);
+            dump.q.extend_from_slice(view.policy.q_values());
+            dump.sigmas.extend_from_slice(view.policy.sigmas());
+            dump.actions.push(i64::from(decision.action.0));
+            dump.risks.extend(view.world.true_risk().map(|risk| risk as f32));
+            dump.actions.len() < count
+        })?;
+        number += 1;
+    }
+    let actions: Vec<u8> = dump.actions.iter().flat_map(|action| action.to_le_bytes()).collect();
+    let (q, sigmas, risks) = (bytes_of(&dump.q), bytes_of(&dump.sigmas), bytes_of(&dump.risks));
+    let (row, width) = ([count], [count, dump.q.len() / count]);
+    let sigma_shape = [count, dump.sigmas.len() / count];
+    let is_bytes = shape.iter().product::<usize>() == dump.states.len();
+    let element = if is_bytes { Dtype::U8 } else { Dtype::F32 };
+    let mut views = vec![
+        ("observations".to_owned(), view(element, &shape, &dump.states)),
+        ("actions".to_owned(), view(Dtype::I64, &row, &actions)),
+        ("q".to_owned(), view(Dtype::F32, &width, &q)),
+    ];
+    if !sigmas.is_empty() {
+        views.push(("sigma".to_owned(), view(Dtype::F32, &sigma_shape, &sigmas)));
+    }
+    if !risks.is_empty() {
+        views.push(("true_risk".to_owned(), view(Dtype::F32, &row, &risks)));
+    }
+    write(views, HashMap::new(), path)
+}
+
+#[derive(Default)]
+struct Dump {
+    states: Vec<u8>,
+    actions: Vec<i64>,
+    q: Vec<f32>,
+    sigmas: Vec<f32>,
+    risks: Vec<f32>,
+}
+
+fn bytes_of(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn view<'a>(dtype: Dtype, shape: &[usize], bytes: &'a [u8]) -> TensorView<'a> {
+    TensorView::new(dtype, shape.to_vec(), bytes).expect("the shape fits the bytes")
+}
+
+fn write<'a>(
+    views: impl IntoIterator<Item = (String, TensorView<'a>)>,
+    metadata: HashMap<String, String>,
+    path: &Path,
+) -> Result<(), LabError> {
+    let bytes = safetensors::serialize(views, Some(metadata)).expect("names and shapes were checked");
+    std::fs::write(path, bytes).map_err(LabError::io("write", path))
+}

@@ -1,0 +1,133 @@
+//! What a run will take, before it is run: memory, disk and time, from a short measurement on this machine.
+
+use crate::LabError;
+use crate::config::RunConfig;
+use crate::run::Run;
+use crate::world::WorldSource;
+use sane_env::AgentSteps;
+use sane_replay::MemoryEstimate;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// How long each part is measured.
+const MEASURED: Duration = Duration::from_millis(800);
+
+/// What a run will take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Length of the run.
+    pub total: AgentSteps,
+    /// Expected speed.
+    pub interactions_per_second: f64,
+    /// A full replay, judging by the frames met in the measurement.
+    pub replay_bytes: u64,
+    /// A full replay if no frame compressed at all.
+    pub replay_bytes_at_most: u64,
+    /// Parameters, target network, optimiser.
+    pub learner_bytes: u64,
+    /// Checkpoints and records at the end of the run.
+    pub disk_bytes: u64,
+    /// Interactions played for the measurement.
+    pub measured: AgentSteps,
+}
+
+impl Plan {
+    /// Plays and learns for about two seconds, in memory only.
+    pub fn measure(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
+        let mut run = Run::new(config, source)?;
+        let (seconds_to_act, measured) = timed(|| play(&mut run));
+        let (seconds_to_learn, _) = timed(|| learn(&mut run));
+        let period = config.training.train_period.0 as f64;
+        let per_transition = run.replay.memory_bytes() as f64 / run.replay.len() as f64;
+        let kept = (config.replay.capacity as u64).min(config.training.total_interactions.0);
+        let worst = MemoryEstimate::new(kept as usize, run.spec()).incompressible_bytes;
+        let replay_bytes = ((per_transition * kept as f64) as u64).min(worst);
+        let parts: u64 = run.parts().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        let records = 500 * config.training.total_interactions.0 / config.record.interval.0;
+        Ok(Self {
+            total: config.training.total_interactions,
+            interactions_per_second: 1.0 / (seconds_to_act + seconds_to_learn / period),
+            replay_bytes,
+            replay_bytes_at_most: worst,
+            learner_bytes: parts,
+            // Segments once, the rest for each of the two checkpoints that are kept.
+            disk_bytes: replay_bytes + 2 * parts + records,
+            measured: AgentSteps(measured),
+        })
+    }
+
+    /// Expected length of the run.
+    pub fn seconds(&self) -> f64 {
+        self.total.0 as f64 / self.interactions_per_second
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+        writeln!(f, "measured      {} interactions of play, then train steps", self.measured.0)?;
+        writeln!(
+            f,
+            "time          {:.1} h for {} interactions at {:.0} per second",
+            self.seconds() / 3600.0,
+            self.total.0,
+            self.interactions_per_second
+        )?;
+        writeln!(
+            f,
+            "memory        {:.2} GB replay (at most {:.2} GB if no frame compressed) + {:.2} GB learner",
+            gigabytes(self.replay_bytes),
+            gigabytes(self.replay_bytes_at_most),
+            gigabytes(self.learner_bytes)
+        )?;
+        write!(f, "disk          {:.2} GB at the end of the run", gigabytes(self.disk_bytes))
+    }
+}
+
+/// Mean seconds of `work`, repeated for a while, and how often it was done; the first time does not count.
+fn timed(mut work: impl FnMut()) -> (f64, u64) {
+    work();
+    let (start, mut count) = (Instant::now(), 0);
+    while count == 0 || start.elapsed() < MEASURED {
+        work();
+        count += 1;
+    }
+    (start.elapsed().as_secs_f64() / count as f64, count)
+}
+
+fn play(run: &mut Run) {
+    let decision = run.learner.act(run.stack.state(), run.act_mode(), &mut run.rng.noise);
+    let step = run.world.step(decision.action, &mut run.frame);
+    run.replay.push(decision.action, step.reward.clipped(), step.ending, &run.frame);
+    run.stack.push(&run.frame);
+    if step.ending.ends_episode() {
+        run.begin_episode();
+    }
+}
+
+fn learn(run: &mut Run) {
+    if let Some(mut warm) = run.replay.warmed_up(AgentSteps(1)) {
+        warm.sample(&mut run.rng.replay, &mut run.batch);
+        // An error here would be one of the run itself, and is reported there.
+        let _ = run.learner.learn(&run.batch, &mut run.rng.noise);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preset::Preset;
+
+    #[test]
+    fn a_plan_names_memory_disk_and_time() {
+        let config = Preset::Minatar.config("minatar/breakout", "sane").unwrap();
+        let plan = Plan::measure(&config, &crate::world::tests::source("minatar/breakout").unwrap()).unwrap();
+        assert!(
+            0.0 < plan.seconds()
+                && plan.replay_bytes <= plan.replay_bytes_at_most
+                && plan.learner_bytes < plan.disk_bytes
+        );
+        let text = plan.to_string();
+        assert!(["time", "memory", "disk"].iter().all(|word| text.contains(word)), "{text}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The runs below a folder: finding them, and what each of them says about itself without loading it.
+
+use crate::LabError;
+use crate::config::RunConfig;
+use crate::folder::read_config;
+use sane_record::{Event, Timing, read_jsonl};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A run as its files show it.
+#[derive(Debug, Clone)]
+pub struct RunSummary {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What it runs.
+    pub config: RunConfig,
+    /// Interactions of the last record.
+    pub interactions: u64,
+    /// Episodes of the last record.
+    pub episodes: u64,
+    /// Mean of the last 100 returns.
+    pub mean_return: Option<f64>,
+    /// Whether it reached its end.
+    pub finished: bool,
+    /// Interactions per second of its last stretch.
+    pub interactions_per_second: Option<f64>,
+    /// Bytes of all its files.
+    pub disk_bytes: u64,
+}
+
+/// Every run folder at or below `root`, in order of path.
+pub fn find_runs(root: &Path) -> Result<Vec<PathBuf>, LabError> {
+    if root.join("config.toml").is_file() {
+        return Ok(vec![root.into()]);
+    }
+    let mut folders: Vec<PathBuf> = fs::read_dir(root)
+        .map_err(LabError::io("list", root))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    let below = folders.iter().map(|folder| find_runs(folder)).collect::<Result<Vec<_>, _>>()?;
+    Ok(below.concat())
+}
+
+/// The runs below `root` that were moved aside by a fresh start, with their size in bytes.
+pub fn find_old_runs(root: &Path) -> Result<Vec<(PathBuf, u64)>, LabError> {
+    let is_old = |folder: &Path| {
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.rsplit_once(".old-").is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+    };
+    let old = find_runs(root)?.into_iter().filter(|folder| is_old(folder));
+    Ok(old.map(|folder| (folder.clone(), disk_bytes(&folder))).collect())
+}
+
+impl RunSummary {
+    /// Of the run in this folder.
+    pub fn read(folder: &Path) -> Result<Self, LabError> {
+        let mut summary = Self {
+            folder: folder.into(),
+            config: read_config(folder)?,
+            interactions: 0,
+            episodes: 0,
+            mean_return: None,
+            finished: false,
+            interactions_per_second: None,
+            disk_bytes: disk_bytes(folder),
+        };
+        let (events, timings) = (folder.join("events.jsonl"), folder.join("timings.jsonl"));
+        if events.exists() {
+            read_jsonl(&events)?.records.iter().for_each(|event| summary.take(event));
+        }
+        if timings.exists() {
+            for timing in read_jsonl(&timings)?.records {
+                if let Timing::Speed { interactions_per_second, .. } = timing {
+                    summary.interactions_per_second = Some(interactions_per_second);
+                }
+            }
+        }
+        Ok(summary)
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::EpisodeFinished(episode) => {
+                self.interactions = episode.interactions;
+                self.episodes = episode.episode;
+                self.mean_return = Some(episode.return_mean_last_100);
+            }
+            Event::IntervalFinished(interval) => self.interactions = interval.interactions,
+            Event::RunFinished(run) => (self.interactions, self.finished) = (run.interactions, true),
+            Event::RunStarted(_) | Event::EvaluationFinished(_) => {}
+        }
+    }
+}
+
+fn disk_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => disk_bytes(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_found_at_any_depth_and_in_order() {
+        let root = tempfile::tempdir().unwrap();
+        for run in ["b/seed-1", "a/x/seed-2", "a/x/seed-1"] {
+            let folder = root.path().join(run);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("config.toml"), "").unwrap();
+        }
+        let found = find_runs(root.path()).unwrap();
+        let relative: Vec<_> =
+            found.iter().map(|path| path.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
+        assert_eq!(relative, ["a/x/seed-1", "a/x/seed-2", "b/seed-1"]);
+    }
+}

@@ -1,0 +1,249 @@
+//! Running statistics of a run: what the episodes and the intervals are summed up from. Part of the checkpoint.
+
+mod spread;
+
+pub use spread::Spread;
+
+use crate::clock::Clock;
+use sane_agent::{Decision, LearnStats};
+use sane_env::{Ending, EnvFrames, Reward, Step};
+use sane_record::{EpisodeEnd, EpisodeFinished, IntervalFinished, ModuleHealth, RunFinished};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Episodes behind the running mean of returns.
+const WINDOW: usize = 100;
+
+/// What one interaction adds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interaction {
+    /// Raw reward.
+    pub reward: Reward,
+    /// Frames the world ran.
+    pub frames: EnvFrames,
+    /// σ(s), for agents that have one.
+    pub sigma: Option<f32>,
+    /// Whether exploration changed the action.
+    pub explored: bool,
+}
+
+impl Interaction {
+    /// Of this decision and what came of it.
+    pub fn new(step: &Step, decision: &Decision) -> Self {
+        let explored = decision.noise_changed_action || decision.random;
+        Self { reward: step.reward, frames: step.frames, sigma: decision.sigma, explored }
+    }
+}
+
+/// Everything that is summed up between two records.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Statistics {
+    last_returns: VecDeque<f64>,
+    episode: Stretch,
+    interval: Stretch,
+    learning: Learning,
+}
+
+/// Sums over a stretch of interactions.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct Stretch {
+    return_raw: f64,
+    interactions: u64,
+    frames: u64,
+    explored: u64,
+    sigma: Spread,
+}
+
+/// Sums over the train steps of an interval.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct Learning {
+    loss: Spread,
+    q: Spread,
+    target: Spread,
+    gradient_norm: Spread,
+    sigma: Spread,
+    sigma_min: Spread,
+    sigma_max: Spread,
+    sigma_spread: Spread,
+    negative: Spread,
+    live_units: Spread,
+}
+
+impl Statistics {
+    /// An interaction happened.
+    pub fn acted(&mut self, interaction: Interaction) {
+        self.episode.add(interaction);
+        self.interval.add(interaction);
+    }
+
+    /// The optimiser made a step.
+    pub fn learned(&mut self, stats: &LearnStats) {
+        self.learning.add(stats);
+    }
+
+    /// Mean of the last 100 returns, if there is one.
+    pub fn mean_return(&self) -> Option<f64> {
+        let count = self.last_returns.len();
+        (0 < count).then(|| self.last_returns.iter().sum::<f64>() / count as f64)
+    }
+
+    /// Share of the interval's interactions in which exploration changed the action.
+    pub fn explored_share(&self) -> Option<f64> {
+        self.interval.explored_share()
+    }
+
+    /// Mean |σ| of the interval.
+    pub fn mean_sigma(&self) -> Option<f64> {
+        self.interval.sigma.mean()
+    }
+
+    /// Mean loss of the interval.
+    pub fn mean_loss(&self) -> Option<f64> {
+        self.learning.loss.mean()
+    }
+
+    /// Closes the episode; `clock` has already counted it.
+    pub fn finish_episode(&mut self, clock: &Clock, ending: Ending, epsilon: Option<f32>) -> EpisodeFinished {
+        let episode = std::mem::take(&mut self.episode);
+        if self.last_returns.len() == WINDOW {
+            self.last_returns.pop_front();
+        }
+        self.last_returns.push_back(episode.return_raw);
+        EpisodeFinished {
+            interactions: clock.steps().0,
+            episode: clock.episodes,
+            return_raw: episode.return_raw,
+            length_interactions: episode.interactions,
+            length_frames: episode.frames,
+            ending: if ending == Ending::Truncated { EpisodeEnd::TimeLimit } else { EpisodeEnd::GameOver },
+            return_mean_last_100: self.mean_return().expect("a return was just pushed"),
+            epsilon: epsilon.map(f64::from),
+            sigma: episode.sigma.range(),
+            effective_exploration_share: episode.explored_share(),
+        }
+    }
+
+    /// Closes the interval.
+    pub fn finish_interval(
+        &mut self,
+        clock: &Clock,
+        replay_transitions: u64,
+        epsilon: Option<f32>,
+    ) -> IntervalFinished {
+        let interval = std::mem::take(&mut self.interval);
+        let learning = std::mem::take(&mut self.learning);
+        IntervalFinished {
+            interactions: clock.steps().0,
+            frames: clock.frames().0,
+            episodes: clock.episodes,
+            train_steps: clock.train_steps,
+            replay_transitions,
+            return_mean_last_100: self.mean_return(),
+            epsilon: epsilon.map(f64::from),
+            sigma: interval.sigma.range(),
+            effective_exploration_share: interval.explored_share(),
+            loss_mean: learning.loss.mean(),
+            q_mean: learning.q.mean(),
+            target_mean: learning.target.mean(),
+            gradient_norm_mean: learning.gradient_norm.mean(),
+            module: learning.health(),
+        }
+    }
+
+    /// The run's last record.
+    pub fn finish_run(&self, clock: &Clock) -> RunFinished {
+        RunFinished {
+            interactions: clock.steps().0,
+            frames: clock.frames().0,
+            episodes: clock.episodes,
+            train_steps: clock.train_steps,
+            return_mean_last_100: self.mean_return(),
+        }
+    }
+}
+
+impl Stretch {
+    fn add(&mut self, interaction: Interaction) {
+        self.return_raw += f64::from(interaction.reward.raw());
+        self.interactions += 1;
+        self.frames += interaction.frames.0;
+        self.explored += u64::from(interaction.explored);
+        if let Some(sigma) = interaction.sigma {
+            self.sigma.add(f64::from(sigma.abs()));
+        }
+    }
+
+    fn explored_share(&self) -> Option<f64> {
+        (0 < self.interactions).then(|| self.explored as f64 / self.interactions as f64)
+    }
+}
+
+impl Learning {
+    fn add(&mut self, stats: &LearnStats) {
+        self.loss.add(f64::from(stats.loss));
+        self.q.add(f64::from(stats.mean_q));
+        self.target.add(f64::from(stats.mean_target));
+        if let Some(norm) = stats.gradient_norm {
+            self.gradient_norm.add(f64::from(norm));
+        }
+        if let Some(sigma) = &stats.sigma {
+            self.sigma.add(f64::from(sigma.mean_abs));
+            self.sigma_min.add(f64::from(sigma.min_abs));
+            self.sigma_max.add(f64::from(sigma.max_abs));
+            self.sigma_spread.add(f64::from(sigma.spread_abs));
+            self.negative.add(f64::from(sigma.negative_share));
+            self.live_units.add(f64::from(sigma.live_units_share));
+        }
+    }
+
+    fn health(&self) -> Option<ModuleHealth> {
+        Some(ModuleHealth {
+            sigma_mean_abs: self.sigma.mean()?,
+            sigma_min_abs: self.sigma_min.range()?.min_abs,
+            sigma_max_abs: self.sigma_max.range()?.max_abs,
+            sigma_spread_abs: self.sigma_spread.mean()?,
+            sigma_negative_share: self.negative.mean()?,
+            live_units_share: self.live_units.mean()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn play(statistics: &mut Statistics, clock: &mut Clock, reward: f32) -> EpisodeFinished {
+        statistics.acted(Interaction {
+            reward: Reward(reward),
+            frames: EnvFrames(4),
+            sigma: Some(-0.5),
+            explored: reward < 1.0,
+        });
+        clock.tick(EnvFrames(4));
+        clock.episodes += 1;
+        statistics.finish_episode(clock, Ending::GameOver, None)
+    }
+
+    #[test]
+    fn the_running_mean_is_over_the_last_hundred_episodes() {
+        let (mut statistics, mut clock) = (Statistics::default(), Clock::default());
+        for episode in 0..150 {
+            let finished = play(&mut statistics, &mut clock, episode as f32);
+            assert_eq!(finished.return_raw, f64::from(episode));
+        }
+        assert_eq!(statistics.mean_return(), Some(99.5));
+    }
+
+    #[test]
+    fn an_interval_spans_episodes_and_starts_anew_after_its_record() {
+        let (mut statistics, mut clock) = (Statistics::default(), Clock::default());
+        for reward in [0.0, 2.0, 3.0, 4.0] {
+            play(&mut statistics, &mut clock, reward);
+        }
+        let interval = statistics.finish_interval(&clock, 4, None);
+        assert_eq!(interval.effective_exploration_share, Some(0.25));
+        assert_eq!(interval.sigma.unwrap().mean_abs, 0.5);
+        let empty = statistics.finish_interval(&clock, 4, None);
+        assert_eq!((empty.sigma, empty.effective_exploration_share), (None, None));
+    }
+}

@@ -1,0 +1,32 @@
+//! Worker threads and the wish to stop: what a run takes from the outside world while it computes.
+
+use crate::LabError;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A pool of this many worker threads, or as many as the machine has.
+pub fn pool(threads: Option<usize>) -> Result<rayon::ThreadPool, LabError> {
+    let threads = threads.unwrap_or_else(available);
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| LabError::Threads { threads, reason: error.to_string() })
+}
+
+/// How many threads the machine offers.
+pub fn available() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A flag that Ctrl-C and SIGTERM set. The second such signal ends the process at once.
+pub fn stop_on_signals() -> Result<Arc<AtomicBool>, LabError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // Order matters: the shutdown looks at the flag before the second handler sets it.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(LabError::io("listen for signals of", "this process"))?;
+    }
+    Ok(stop)
+}

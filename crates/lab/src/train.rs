@@ -1,0 +1,91 @@
+//! THE loop: the whole data path on one screen.
+
+use crate::LabError;
+use crate::folder::RunFiles;
+use crate::observer::{Observer, Progress};
+use crate::run::Run;
+use crate::statistics::Interaction;
+use crate::stopwatch::{Lap, Phase, Stopwatch};
+use sane_env::AgentSteps;
+use sane_record::{Event, StopReason};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Trains until the run is complete or `stop` is set. Algorithm 1 of the paper:
+///
+/// ```text
+/// repeat: act greedily on a fresh draw, observe r and s'                              [SANE:alg-loop]
+/// store (s, a, r, s', done) in the replay                                             [SANE:alg-store]
+/// every 4 interactions: sample a batch, one step down the loss
+/// every 10,000 interactions: θ̂ ← θ, Θ̂ ← Θ                                             [SANE:alg-sync-schedule]
+/// ```
+pub fn train(
+    run: &mut Run,
+    files: &mut RunFiles,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<StopReason, LabError> {
+    let config = run.config.clone();
+    let training = &config.training;
+    let mut watch = Stopwatch::start();
+    let mut interval_start = run.clock.steps();
+    while run.clock.steps() < training.total_interactions {
+        let mode = run.act_mode();
+        let decision = watch.time(Phase::Act, || run.learner.act(run.stack.state(), mode, &mut run.rng.noise));
+        let step = watch.time(Phase::Emulator, || run.world.step(decision.action, &mut run.frame));
+        let reward = config.replay.rewards.of(step.reward);
+        watch.time(Phase::Replay, || run.replay.push(decision.action, reward, step.ending, &run.frame));
+        run.stack.push(&run.frame);
+        run.clock.tick(step.frames);
+        run.statistics.acted(Interaction::new(&step, &decision));
+        if step.ending.ends_episode() {
+            run.clock.episodes += 1;
+            let episode = run.statistics.finish_episode(&run.clock, step.ending, run.epsilon());
+            files.emit(Event::EpisodeFinished(episode), observer)?;
+            watch.time(Phase::Emulator, || run.begin_episode());
+        }
+        if let Some(mut warm) = run.replay.warmed_up(training.learning_starts) {
+            if run.clock.is_due(training.train_period) {
+                watch.time(Phase::Replay, || warm.sample(&mut run.rng.replay, &mut run.batch));
+                let stats = watch.time(Phase::TrainStep, || run.learner.learn(&run.batch, &mut run.rng.noise))?;
+                run.statistics.learned(&stats);
+                run.clock.train_steps += 1;
+            }
+            if run.clock.is_due(training.target_period) {
+                run.learner.sync_target();
+            }
+        }
+        if run.clock.is_due(config.record.histogram_interval) {
+            files.histograms(run)?;
+        }
+        if run.clock.is_due(config.record.interval) {
+            finish_interval(run, files, observer, watch.lap(), &mut interval_start)?;
+        }
+        let stopped = stop.load(Ordering::Relaxed);
+        if stopped || run.clock.is_due(config.record.checkpoint_interval) {
+            watch.time(Phase::Checkpoint, || files.checkpoint(run))?;
+        }
+        if stopped {
+            return files.close(run, StopReason::Asked);
+        }
+        observer.tick(&mut || Progress::of(run));
+    }
+    files.finish(run, observer)
+}
+
+/// Means of the interval to the events, its speed to the timings.
+fn finish_interval(
+    run: &mut Run,
+    files: &mut RunFiles,
+    observer: &mut dyn Observer,
+    lap: Lap,
+    start: &mut AgentSteps,
+) -> Result<(), LabError> {
+    let now = run.clock.steps();
+    let epsilon = run.epsilon();
+    let interval = run.statistics.finish_interval(&run.clock, run.replay.len() as u64, epsilon);
+    files.emit(Event::IntervalFinished(interval), observer)?;
+    files.speed(now, (now.0 - start.0) as f64 / lap.seconds, &lap)?;
+    observer.lap(&lap);
+    *start = now;
+    Ok(())
+}

@@ -4,7 +4,7 @@
 //! `[channel][pixel]` planes as they come. No patch matrix is built: the tables say where each window lies.
 
 use crate::error::NnError;
-use crate::kernels::{Activation, From, Kernel, LANES, Product};
+use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
 use crate::offsets::Offsets;
 use crate::padded;
 use crate::params::{Layout, TensorId};
@@ -80,7 +80,7 @@ pub(crate) struct Conv {
     pixels: Offsets,
     /// Where each weight row finds its input inside a window.
     weight_inputs: Offsets,
-    /// Where each row of output pixels begins in the input, and the step between its pixels.
+    /// Where each row of output pixels begins in the inputs of a group, and the step between its pixels.
     pixel_rows: Offsets,
     pixel_step: usize,
     weight_rows: Offsets,
@@ -88,7 +88,8 @@ pub(crate) struct Conv {
 }
 
 impl Conv {
-    /// Checks the shapes, adds `{name}.weight` and perhaps `{name}.bias` to the layout and builds the tables.
+    /// Checks the shapes, adds `{name}.weight` and perhaps `{name}.bias` to the layout and builds the tables, for weight
+    /// gradients of up to `examples` at once.
     pub fn new(
         kernel: Kernel,
         name: &str,
@@ -96,6 +97,7 @@ impl Conv {
         input: ImageShape,
         order: Order,
         has_bias: bool,
+        examples: usize,
         layout: &mut Layout,
     ) -> Result<Self, NnError> {
         let ConvSpec { channels, kernel: window, stride } = spec;
@@ -125,6 +127,7 @@ impl Conv {
         if let Some(&elements) = elements.iter().find(|&&elements| u128::from(u32::MAX) < elements) {
             return Err(NnError::TooLarge { layer: name.to_owned(), elements, limit: u128::from(u32::MAX) });
         }
+        let in_len = if order == Order::Planes { input.len() } else { input.padded_len() };
         let plane = input.height * input.width;
         let row_of = |c: usize, y: usize, x: usize| match order {
             Order::Planes => (c * window + y) * window + x,
@@ -173,7 +176,9 @@ impl Conv {
             run_len,
             pixels: Offsets::every(padded(channels), output.height * output.width),
             weight_inputs,
-            pixel_rows: Offsets::new((0..output.height).map(|y| at(y * stride, 0))),
+            pixel_rows: Offsets::new(
+                (0..examples).flat_map(|e| (0..output.height).map(move |y| e * in_len + at(y * stride, 0))),
+            ),
             pixel_step: stride * in_stride,
             weight_rows: Offsets::every(LANES, weight_len),
             zero: Offsets::every(0, 1),
@@ -189,8 +194,9 @@ impl Conv {
         let product = Product {
             a: x,
             rows: &self.windows,
-            row_count: self.windows.len(),
+            row_range: 0..self.windows.len(),
             segments: &self.runs,
+            segment_count: self.runs.len(),
             length: self.run_len,
             step: 1,
             b: &params[self.weight.clone()],
@@ -199,32 +205,37 @@ impl Conv {
             panels: self.panels(),
             c_rows: &self.pixels,
             c_panel: LANES,
+            ahead: Ahead::Nothing,
         };
         let from = self.bias.clone().map_or(From::Zero, |range| From::Bias(&params[range]));
         self.kernel.product(&product, from, y, Activation::Relu);
     }
 
-    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], for one example.
-    pub fn add_gradient(&self, x: &[f32], dy: &[f32], dw: &mut [f32], db: &mut [f32], is_first: bool) {
+    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], over `examples` that lie one behind
+    /// the other in `x` and `dy`.
+    pub fn add_gradient(&self, examples: usize, x: &[f32], dy: &[f32], dw: &mut [f32], db: &mut [f32], from: From<'_>) {
+        let out_stride = padded(self.output.channels);
+        if matches!(from, From::Zero) {
+            db.fill(0.0);
+        }
         let product = Product {
             a: x,
             rows: &self.weight_inputs,
-            row_count: self.weight_inputs.len(),
+            row_range: 0..self.weight_inputs.len(),
             segments: &self.pixel_rows,
+            segment_count: examples * self.output.height,
             length: self.output.width,
             step: self.pixel_step,
             b: dy,
-            b_stride: padded(self.output.channels),
+            b_stride: out_stride,
             b_panel: LANES,
             panels: self.panels(),
             c_rows: &self.weight_rows,
             c_panel: self.weight_len * LANES,
+            ahead: Ahead::Nothing,
         };
-        self.kernel.product(&product, if is_first { From::Zero } else { From::C }, dw, Activation::Linear);
-        if is_first {
-            db.fill(0.0);
-        }
-        self.kernel.add_column_sums(db, &dy[..self.output.padded_len()], padded(self.output.channels));
+        self.kernel.product(&product, from, dw, Activation::Linear);
+        self.kernel.add_column_sums(db, &dy[..examples * self.output.padded_len()], out_stride);
     }
 
     /// Length of the transposed weights that [`Conv::add_input_gradient`] reads.
@@ -250,26 +261,38 @@ impl Conv {
         }
     }
 
-    /// dx += for each tap of the window, dy[pixel] · w[tap], scattered to where the tap reads.
+    /// dx += for each tap of the window, dy[pixel] · w[tap], scattered to where the tap reads; for one example.
     pub fn add_input_gradient(&self, transposed: &[f32], dy: &[f32], dx: &mut [f32]) {
         let (in_stride, out_stride) = (padded(self.input.channels), padded(self.output.channels));
-        for (tap, weights) in transposed.chunks(in_stride * out_stride).enumerate() {
-            let at = (tap / self.window * self.input.width + tap % self.window) * in_stride;
-            let product = Product {
-                a: dy,
-                rows: &self.pixels,
-                row_count: self.pixels.len(),
-                segments: &self.zero,
-                length: out_stride,
-                step: 1,
-                b: weights,
-                b_stride: LANES,
-                b_panel: out_stride * LANES,
-                panels: in_stride / LANES,
-                c_rows: &self.windows,
-                c_panel: LANES,
-            };
-            self.kernel.product(&product, From::C, &mut dx[at..], Activation::Linear);
+        let pixels = self.pixels.len();
+        let mut first = 0;
+        // A few pixels at a time, through all taps: what they scatter to stays in the first-level cache meanwhile.
+        while first < pixels {
+            let end = (first + PIXELS_AT_ONCE).min(pixels);
+            for (tap, weights) in transposed.chunks(in_stride * out_stride).enumerate() {
+                let at = (tap / self.window * self.input.width + tap % self.window) * in_stride;
+                let product = Product {
+                    a: dy,
+                    rows: &self.pixels,
+                    row_range: first..end,
+                    segments: &self.zero,
+                    segment_count: 1,
+                    length: out_stride,
+                    step: 1,
+                    b: weights,
+                    b_stride: LANES,
+                    b_panel: out_stride * LANES,
+                    panels: in_stride / LANES,
+                    c_rows: &self.windows,
+                    c_panel: LANES,
+                    ahead: Ahead::Nothing,
+                };
+                self.kernel.product(&product, From::C, &mut dx[at..], Activation::Linear);
+            }
+            first = end;
         }
     }
 }
+
+/// Output pixels per pass of the input gradient: whole tiles of six and of twelve rows.
+const PIXELS_AT_ONCE: usize = 24;

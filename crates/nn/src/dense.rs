@@ -6,7 +6,7 @@
 use crate::adam::Adam;
 use crate::buffer::Buffer;
 use crate::error::NnError;
-use crate::kernels::{Activation, From, Kernel, LANES, Product};
+use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
 use crate::matrix::Matrix;
 use crate::offsets::Offsets;
 use crate::padded;
@@ -141,8 +141,9 @@ impl Dense {
             let product = Product {
                 a: x.as_slice(),
                 rows: &self.x_rows,
-                row_count: batch,
+                row_range: 0..batch,
                 segments: &self.zero,
+                segment_count: 1,
                 length: self.inputs,
                 step: 1,
                 b: &weight[first * self.inputs * LANES..],
@@ -151,6 +152,7 @@ impl Dense {
                 panels: out.len() / (batch * LANES),
                 c_rows: &self.panel_rows,
                 c_panel: batch * LANES,
+                ahead: Ahead::BlockOfB,
             };
             let from = bias.map_or(From::Zero, |bias| From::Bias(&bias[first * LANES..]));
             self.kernel.product(&product, from, out, activation);
@@ -247,8 +249,9 @@ impl Dense {
             let product = Product {
                 a: &x.as_slice()[first..],
                 rows: &self.input_columns,
-                row_count: count,
+                row_range: 0..count,
                 segments: &self.zero,
+                segment_count: 1,
                 length: x.rows(),
                 step: x.stride(),
                 b: &dy.as_slice()[task * TASK_PANELS * LANES..],
@@ -257,9 +260,13 @@ impl Dense {
                 panels,
                 c_rows: &self.weight_rows,
                 c_panel: self.inputs * LANES,
+                ahead: Ahead::Nothing,
             };
             visit(&product, first * LANES);
             first += count;
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,11 +9,12 @@
 
 use crate::buffer::Buffer;
 use crate::dense::{Dense, SMALL_WORK};
-use crate::kernels::{Activation, From, Kernel, LANES, Product};
+use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
 use crate::matrix::Matrix;
 use crate::offsets::Offsets;
 use crate::padded;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// One layer's share of an input gradient.
 #[derive(Clone, Copy)]
@@ -42,7 +43,7 @@ pub struct InputGradient {
 }
 
 /// Inputs per task.
-const RANGE: usize = 96;
+const RANGE: usize = 224;
 
 impl InputGradient {
     /// Room for the gradients of `layers`, listed in the order in which they will be passed as heads.
@@ -79,7 +80,7 @@ impl InputGradient {
                 (batch, head.layer.outputs),
                 "input gradient: dy of another shape"
             );
-            transpose_rows(head.dy, columns);
+            transpose_rows(self.kernel, head.dy, columns);
         }
         let work: usize = heads.iter().map(|head| batch * head.layer.inputs * head.layer.outputs).sum();
         let task = batch_panels * RANGE * LANES;
@@ -93,8 +94,9 @@ impl InputGradient {
                 let product = Product {
                     a: &params[head.layer.weight.clone()][first * LANES..],
                     rows: &self.range_rows,
-                    row_count: count,
+                    row_range: 0..count,
                     segments,
+                    segment_count: segments.len(),
                     length: LANES,
                     step: 1,
                     b: columns,
@@ -103,6 +105,7 @@ impl InputGradient {
                     panels: batch_panels,
                     c_rows: &self.range_rows,
                     c_panel: RANGE * LANES,
+                    ahead: Ahead::RowsOfA,
                 };
                 self.kernel.product(&product, From::C, out, Activation::Linear);
                 if let Some(scale) = head.input_scale {
@@ -119,9 +122,13 @@ impl InputGradient {
         } else {
             dx_columns.par_chunks_mut(task).enumerate().for_each(run);
         }
-        let (width, stride) = (self.width, dx.stride());
-        let turn =
-            |(panel, rows): (usize, &mut [f32])| columns_to_rows(dx_columns, batch_panels, panel, width, rows, stride);
+        let (kernel, width, stride) = (self.kernel, self.width, dx.stride());
+        let turn = |(panel, rows): (usize, &mut [f32])| {
+            for (range, block) in dx_columns.chunks(task).enumerate() {
+                let block = &block[panel * RANGE * LANES..][..RANGE * LANES];
+                columns_to_rows(kernel, block, range * RANGE..width.min((range + 1) * RANGE), rows, stride);
+            }
+        };
         if work < SMALL_WORK {
             dx.as_mut_slice().chunks_mut(LANES * stride).enumerate().for_each(turn);
         } else {
@@ -131,30 +138,130 @@ impl InputGradient {
 }
 
 /// `[B][stride]` → `[batch panels][stride][16]`, missing examples as zeros.
-fn transpose_rows(dy: &Matrix, columns: &mut [f32]) {
+fn transpose_rows(kernel: Kernel, dy: &Matrix, columns: &mut [f32]) {
     let stride = dy.stride();
+    let mut block = [0.0; LANES * LANES];
     for (panel, rows) in dy.as_slice().chunks(LANES * stride).enumerate() {
         let out = &mut columns[panel * stride * LANES..][..stride * LANES];
-        if rows.len() < LANES * stride {
-            out.fill(0.0);
-        }
-        for (b, row) in rows.chunks(stride).enumerate() {
-            for (n, &value) in row.iter().enumerate() {
-                out[n * LANES + b] = value;
+        for (n, out) in out.chunks_mut(LANES * LANES).enumerate() {
+            block.fill(0.0);
+            for (row, place) in rows.chunks(stride).zip(block.chunks_mut(LANES)) {
+                place.copy_from_slice(&row[n * LANES..(n + 1) * LANES]);
             }
+            kernel.transpose(&block, out, LANES);
         }
     }
 }
 
-/// The examples of one batch panel of dxᵀ as rows.
-fn columns_to_rows(columns: &[f32], batch_panels: usize, panel: usize, width: usize, rows: &mut [f32], stride: usize) {
-    for first in (0..width).step_by(RANGE) {
-        let block = &columns[(first / RANGE * batch_panels + panel) * RANGE * LANES..][..RANGE * LANES];
-        let count = (width - first).min(RANGE);
-        for (b, row) in rows.chunks_mut(stride).enumerate() {
-            for (k, out) in row[first..first + count].iter_mut().enumerate() {
-                *out = block[k * LANES + b];
+/// One range of inputs of one batch panel of dxᵀ as columns `range` of the rows of its examples.
+fn columns_to_rows(kernel: Kernel, block: &[f32], range: Range<usize>, rows: &mut [f32], stride: usize) {
+    let whole = if rows.len() == LANES * stride { range.len() / LANES * LANES } else { 0 };
+    if 0 < whole {
+        kernel.transpose(&block[..whole * LANES], &mut rows[range.start..], stride);
+    }
+    for (b, row) in rows.chunks_mut(stride).enumerate() {
+        for (out, column) in row[range.start + whole..range.end].iter_mut().zip(block[whole * LANES..].chunks(LANES)) {
+            *out = column[b];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dense::DenseSpec;
+    use crate::init::Init;
+    use crate::params::{InputOrder, Layout};
+    use crate::reference::{assert_close, numbers, tensor, uniform};
+    use proptest::prelude::*;
+
+    struct Built {
+        layout: Layout,
+        params: Buffer,
+        first: Dense,
+        second: Dense,
+        dy: (Matrix, Matrix),
+        factors: Vec<f32>,
+    }
+
+    fn built(kernel: Kernel, (inputs, extra, outputs): (usize, usize, [usize; 2]), batch: usize) -> Built {
+        let mut layout = Layout::default();
+        let order = InputOrder::natural(inputs);
+        let mut dense = |weight, inputs, outputs| {
+            Dense::new(kernel, &DenseSpec { weight, bias: None, inputs, outputs }, batch, &mut layout).unwrap()
+        };
+        let first = dense("a.weight", order.clone(), outputs[0]);
+        let second = dense("b.weight", order.followed_by(extra), outputs[1]);
+        let mut params = layout.zeros();
+        let mut next = uniform(2);
+        for (_, id) in layout.names() {
+            layout.initialise(&mut params, id, Init::Uniform(0.5), &mut next);
+        }
+        let matrix = |cols: usize, seed| {
+            let mut dy = Matrix::zeros(batch, cols);
+            (0..batch).for_each(|b| dy.row_mut(b).copy_from_slice(&numbers(cols, seed + b as u64)));
+            dy
+        };
+        let dy = (matrix(outputs[0], 100), matrix(outputs[1], 200));
+        Built { layout, params, first, second, dy, factors: numbers(inputs, 5) }
+    }
+
+    fn compute(built: &Built, kernel: Kernel) -> Matrix {
+        let Built { params, first, second, dy, factors, .. } = built;
+        let mut dx = Matrix::zeros(dy.0.rows(), second.inputs());
+        let heads = [
+            Head { layer: first, dy: &dy.0, input_scale: Some(factors) },
+            Head { layer: second, dy: &dy.1, input_scale: None },
+        ];
+        InputGradient::new(kernel, &[first, second], dy.0.rows()).compute(params, &heads, &mut dx);
+        dx
+    }
+
+    /// Σ_heads scale · Σ_o dy[o] w[o,i], which is the derivative of Σ_heads Σ_o dy[o] y[o] by x[i].
+    fn check(kernel: Kernel, shape: (usize, usize, [usize; 2]), batch: usize) {
+        let built = built(kernel, shape, batch);
+        let dx = compute(&built, kernel);
+        let a = tensor(&built.layout, &built.params, built.first.weight());
+        let b = tensor(&built.layout, &built.params, built.second.weight());
+        let width = built.second.inputs();
+        for e in 0..batch {
+            for i in 0..width {
+                let share = |w: &[f64], inputs: usize, dy: &Matrix| {
+                    dy.row(e).iter().enumerate().map(|(o, &dy)| f64::from(dy) * w[o * inputs + i]).sum::<f64>()
+                };
+                let scaled =
+                    if i < shape.0 { f64::from(built.factors[i]) * share(&a, shape.0, &built.dy.0) } else { 0.0 };
+                assert_close(dx.row(e)[i], scaled + share(&b, width, &built.dy.1), 1e-5, "dx");
             }
+        }
+    }
+
+    #[test]
+    fn two_heads_add_their_shares_on_every_kernel() {
+        for kernel in Kernel::available() {
+            check(kernel, (300, 6, [70, 17]), 32);
+            check(kernel, (33, 0, [1, 20]), 5);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn any_shape_and_batch_equals_the_definition(inputs in 1_usize..260, extra in 0_usize..5, a in 1_usize..40, b in 1_usize..40, batch in 1_usize..65) {
+            check(Kernel::detect(), (inputs, extra, [a, b]), batch);
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        let kernel = Kernel::detect();
+        let built = built(kernel, (1000, 3, [130, 64]), 37);
+        let on = |threads: usize| {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| compute(&built, kernel))
+        };
+        let alone = on(1);
+        for threads in [2, 3, 8] {
+            assert_eq!(on(threads).as_slice(), alone.as_slice());
         }
     }
 }

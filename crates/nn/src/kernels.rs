@@ -13,7 +13,9 @@ use crate::error::NnError;
 use crate::offsets::Offsets;
 pub use elementwise::AdamCoefficients;
 use gaussian::Shape;
+pub(crate) use product::Ahead;
 use product::{Source, Start, Store};
+use std::ops::Range;
 
 /// Number of lanes; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
@@ -140,6 +142,9 @@ on_every_path! {
     fn column_sums(sums: &mut [f32], d: &[f32], stride: usize) = elementwise::column_sums;
     fn adam(k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) = elementwise::adam;
     fn bytes_to_floats(out: &mut [f32], bytes: &[u8], factor: f32) = elementwise::bytes_to_floats;
+    fn transpose(from: &[f32], to: &mut [f32], to_stride: usize) = elementwise::transpose;
+    fn multiply_adds(rounds: u64, x: f32) -> f32 = elementwise::multiply_adds;
+    fn flop_per_round() -> u64 = elementwise::flop_per_round_on;
     fn fill_gaussian(out: &mut [f32], seed: u64, shape: Shape) = gaussian::fill_on;
     fn product_store(source: Source<'_>, sink: Store<'_>) = product::store;
     fn product_adam(source: Source<'_>, sink: product::Update<'_>) = product::update;
@@ -239,12 +244,40 @@ impl Kernel {
     }
 }
 
+/// Data movement between the layers' orders.
+impl Kernel {
+    /// A block `[16 · n][16]` as sixteen columns: `to[j·to_stride + i] = from[i·16 + j]` for j < 16, i < 16 · n.
+    pub(crate) fn transpose(self, from: &[f32], to: &mut [f32], to_stride: usize) {
+        let rows = from.len() / LANES;
+        assert!(
+            from.len() % (LANES * LANES) == 0 && rows <= to_stride,
+            "transpose: {} floats, stride {to_stride}",
+            from.len()
+        );
+        assert!((LANES - 1) * to_stride + rows <= to.len(), "transpose: {} floats to write to", to.len());
+        dispatch!(self, transpose(from, to, to_stride))
+    }
+}
+
+/// What the processor can do at best.
+impl Kernel {
+    /// Computes `rounds` rounds of multiply-adds in registers alone and returns their number of floating-point operations:
+    /// timed by the caller, it is the peak that the layers are measured against.
+    pub fn multiply_adds(self, rounds: u64) -> u64 {
+        let x = std::hint::black_box(0.5);
+        std::hint::black_box(dispatch!(self, multiply_adds(rounds, x)));
+        rounds * dispatch!(self, flop_per_round())
+    }
+}
+
 /// The operands of a matrix product; the formula stands at the top of `kernels/product.rs`.
 pub(crate) struct Product<'a> {
     pub a: &'a [f32],
     pub rows: &'a Offsets,
-    pub row_count: usize,
+    /// Which rows of A, and of C, take part.
+    pub row_range: Range<usize>,
     pub segments: &'a Offsets,
+    pub segment_count: usize,
     pub length: usize,
     pub step: usize,
     pub b: &'a [f32],
@@ -255,6 +288,7 @@ pub(crate) struct Product<'a> {
     pub c_rows: &'a Offsets,
     /// Floats from one panel of C to the next.
     pub c_panel: usize,
+    pub ahead: Ahead,
 }
 
 /// What a product adds to.
@@ -276,28 +310,31 @@ pub enum Activation {
 impl Product<'_> {
     /// Checks every address of the formula against the slices.
     fn source(&self) -> Source<'_> {
-        let steps = self.segments.len() * self.length;
-        assert!(0 < self.row_count && 0 < steps && 0 < self.panels, "product: nothing to compute");
-        let last_a = self.rows.largest_of(self.row_count) + self.segments.largest() + (self.length - 1) * self.step;
+        let steps = self.segment_count * self.length;
+        assert!(!self.row_range.is_empty() && 0 < steps && 0 < self.panels, "product: nothing to compute");
+        let last_a = self.rows.largest_of(self.row_range.end)
+            + self.segments.largest_of(self.segment_count)
+            + (self.length - 1) * self.step;
         assert!(last_a < self.a.len(), "product: A is read at {last_a} of {}", self.a.len());
         let end_b = (self.panels - 1) * self.b_panel + (steps - 1) * self.b_stride + LANES;
         assert!(end_b <= self.b.len(), "product: B is read up to {end_b} of {}", self.b.len());
         Source {
             a: self.a.as_ptr(),
-            rows: &self.rows.values()[..self.row_count],
-            segments: self.segments.values(),
+            rows: &self.rows.values()[self.row_range.clone()],
+            segments: &self.segments.values()[..self.segment_count],
             length: self.length,
             step: self.step,
             b: self.b.as_ptr(),
             b_stride: self.b_stride,
             b_panel: self.b_panel,
             panels: self.panels,
+            ahead: self.ahead,
         }
     }
 
     /// One more than the last element of C that is touched.
     fn end_c(&self) -> usize {
-        self.c_rows.largest_of(self.row_count) + (self.panels - 1) * self.c_panel + LANES
+        self.c_rows.largest_of(self.row_range.end) + (self.panels - 1) * self.c_panel + LANES
     }
 }
 
@@ -314,7 +351,7 @@ impl Kernel {
                 Start::Bias(bias.as_ptr())
             }
         };
-        let rows = &p.c_rows.values()[..p.row_count];
+        let rows = &p.c_rows.values()[p.row_range.clone()];
         let is_rectified = activation == Activation::Relu;
         dispatch!(
             self,
@@ -334,7 +371,7 @@ impl Kernel {
         let source = p.source();
         let end = p.end_c();
         assert!(end <= c.len() && end <= m.len() && end <= v.len(), "product_adam: parameters are written up to {end}");
-        let rows = &p.c_rows.values()[..p.row_count];
+        let rows = &p.c_rows.values()[p.row_range.clone()];
         let sink =
             product::Update { p: c.as_mut_ptr(), m: m.as_mut_ptr(), v: v.as_mut_ptr(), rows, panel: p.c_panel, k };
         dispatch!(self, product_adam(source, sink));

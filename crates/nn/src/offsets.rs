@@ -34,10 +34,6 @@ impl Offsets {
         &self.0
     }
 
-    pub fn largest(&self) -> usize {
-        self.largest_of(self.0.len())
-    }
-
     /// The largest of the first `count`, of which there is at least one.
     pub fn largest_of(&self, count: usize) -> usize {
         self.0[count - 1] as usize

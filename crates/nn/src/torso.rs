@@ -4,6 +4,8 @@
 //! is computed by one thread, example by example, so that its data stay in the second-level cache; the groups' weight
 //! gradients are added in order.
 
+mod backward;
+
 use crate::buffer::Buffer;
 use crate::conv::{Conv, ConvSpec, ImageShape, Order};
 use crate::error::NnError;
@@ -58,7 +60,7 @@ struct Group {
     observation: Buffer,
     /// Activations of one example, for passes that keep nothing.
     passing: Vec<Buffer>,
-    /// Gradients of one example's activations, per layer but the last.
+    /// Gradients of every layer's outputs before ReLU, for the examples of the group.
     d_activations: Vec<Buffer>,
     gradient: Buffer,
 }
@@ -70,9 +72,6 @@ pub struct Trace {
 }
 
 const GROUPS: usize = 8;
-
-/// Parameters per task when the groups' gradients are added.
-const SUM_TASK: usize = 4096;
 
 impl Torso {
     /// Checks all shapes and adds the convolutions' tensors to `layout`. `max_batch` is the largest batch it will ever see.
@@ -87,27 +86,33 @@ impl Torso {
             return Err(NnError::ZeroSize { layer: "input".to_owned(), what });
         }
         let first = layout.len();
+        let per_group = max_batch.div_ceil(group_count(max_batch));
         let mut layers: Vec<Conv> = Vec::new();
         for (i, &conv) in spec.layers.iter().enumerate() {
             let (input, order) = layers.last().map_or((spec.input, Order::Planes), |last| (last.output, Order::Pixels));
-            layers.push(Conv::new(kernel, &format!("conv{}", i + 1), conv, input, order, spec.has_bias, layout)?);
+            layers.push(Conv::new(
+                kernel,
+                &format!("conv{}", i + 1),
+                conv,
+                input,
+                order,
+                spec.has_bias,
+                per_group,
+                layout,
+            )?);
         }
         let params = first..layout.len();
         let order = match layers.last() {
             Some(last) => InputOrder::image(last.output.channels, last.output.height * last.output.width),
             None => InputOrder::natural(spec.input.len()),
         };
-        let inner = || {
-            layers
-                .iter()
-                .take(layers.len().saturating_sub(1))
-                .map(|layer| Buffer::zeros(layer.output.padded_len()))
-                .collect::<Vec<_>>()
+        let activations = |count: usize, examples: usize| {
+            layers.iter().take(count).map(|layer| Buffer::zeros(examples * layer.output.padded_len())).collect()
         };
         let group = || Group {
             observation: Buffer::zeros(spec.input.len()),
-            passing: inner(),
-            d_activations: inner(),
+            passing: activations(layers.len().saturating_sub(1), 1),
+            d_activations: activations(layers.len(), per_group),
             gradient: Buffer::zeros(params.len()),
         };
         Ok(Self {
@@ -160,14 +165,14 @@ impl Torso {
         features: &mut Matrix,
     ) {
         let batch = self.check(observations, features);
-        let Self { kernel, input, byte_scale, layers, groups, order, .. } = self;
+        let observed = self.observed(observations);
+        let Self { layers, groups, order, .. } = self;
         let per_group = batch.div_ceil(group_count(batch));
         let stride = features.stride();
         let tasks = features.as_mut_slice().par_chunks_mut(per_group * stride).zip(groups).zip(&mut trace.groups);
         tasks.enumerate().for_each(|(g, ((rows, group), kept))| {
             for (e, row) in rows.chunks_mut(stride).enumerate() {
-                let x =
-                    observation(*kernel, observations, *input, *byte_scale, g * per_group + e, &mut group.observation);
+                let x = observed.get(g * per_group + e, &mut group.observation);
                 forward_one(layers, params, x, kept, e, &mut row[..order.width()]);
             }
         });
@@ -176,13 +181,13 @@ impl Torso {
     /// features[B,F] of a batch when no backward pass follows; also the way to act, with one observation.
     pub fn infer(&mut self, params: &[f32], observations: Observations<'_>, features: &mut Matrix) {
         let batch = self.check(observations, features);
-        let Self { kernel, input, byte_scale, layers, groups, order, .. } = self;
+        let observed = self.observed(observations);
+        let Self { layers, groups, order, .. } = self;
         let per_group = batch.div_ceil(group_count(batch));
         let stride = features.stride();
         let run = |(g, (rows, group)): (usize, (&mut [f32], &mut Group))| {
             for (e, row) in rows.chunks_mut(stride).enumerate() {
-                let x =
-                    observation(*kernel, observations, *input, *byte_scale, g * per_group + e, &mut group.observation);
+                let x = observed.get(g * per_group + e, &mut group.observation);
                 forward_one(layers, params, x, &mut group.passing, 0, &mut row[..order.width()]);
             }
         };
@@ -193,54 +198,8 @@ impl Torso {
         }
     }
 
-    /// Gradients of all convolution parameters, overwriting their range of `gradients`. `d_features` is the gradient of the
-    /// features as the heads see them; it is overwritten by that of the last convolution's output before ReLU.
-    pub fn backward(
-        &mut self,
-        params: &[f32],
-        observations: Observations<'_>,
-        trace: &Trace,
-        features: &Matrix,
-        d_features: &mut Matrix,
-        gradients: &mut [f32],
-    ) {
-        if self.layers.is_empty() {
-            return;
-        }
-        let batch = self.check(observations, features);
-        assert_eq!(
-            (d_features.rows(), d_features.stride()),
-            (batch, features.stride()),
-            "torso backward: d_features has another shape"
-        );
-        let Self { kernel, input, byte_scale, layers, groups, order, transposed, params: range, .. } = self;
-        for (layer, transposed) in layers.iter().skip(1).zip(transposed.iter_mut()) {
-            let pieces = transposed.par_chunks_mut(layer.transposed_piece()).enumerate();
-            pieces.with_min_len(4).for_each(|(piece, out)| layer.transpose_piece(params, piece, out));
-        }
-        let per_group = batch.div_ceil(group_count(batch));
-        let used = batch.div_ceil(per_group);
-        let stride = features.stride();
-        let tasks =
-            d_features.as_mut_slice().par_chunks_mut(per_group * stride).zip(groups.par_iter_mut()).zip(&trace.groups);
-        tasks.enumerate().for_each(|(g, ((rows, group), kept))| {
-            for (e, row) in rows.chunks_mut(stride).enumerate() {
-                let example = g * per_group + e;
-                let x = observation(*kernel, observations, *input, *byte_scale, example, &mut group.observation);
-                let d_top = &mut row[..order.width()];
-                kernel.relu_backward(d_top, &features.padded_row(example)[..order.width()]);
-                let gradient = Gradient { layers, range, transposed, kernel: *kernel, is_first: e == 0 };
-                gradient.add_one(x, kept, e, d_top, &mut group.d_activations, &mut group.gradient);
-            }
-        });
-        let groups = &groups[..used];
-        gradients[range.clone()].par_chunks_mut(SUM_TASK).enumerate().for_each(|(task, sum)| {
-            let at = task * SUM_TASK..task * SUM_TASK + sum.len();
-            sum.copy_from_slice(&groups[0].gradient[at.clone()]);
-            for group in &groups[1..] {
-                kernel.add(sum, &group.gradient[at.clone()]);
-            }
-        });
+    fn observed<'a>(&self, all: Observations<'a>) -> Observed<'a> {
+        Observed { kernel: self.kernel, all, shape: self.input, byte_scale: self.byte_scale }
     }
 
     fn check(&self, observations: Observations<'_>, features: &Matrix) -> usize {
@@ -265,21 +224,25 @@ fn group_count(batch: usize) -> usize {
     batch.min(GROUPS)
 }
 
-/// Observation `i` as floats: in place if it is one already, else converted into `scratch`.
-fn observation<'a>(
+/// A batch of observations with what is needed to read one of them as floats.
+#[derive(Clone, Copy)]
+struct Observed<'a> {
     kernel: Kernel,
     all: Observations<'a>,
     shape: ImageShape,
-    scale: f32,
-    i: usize,
-    scratch: &'a mut [f32],
-) -> &'a [f32] {
-    let range = i * shape.len()..(i + 1) * shape.len();
-    match all {
-        Observations::Floats(floats) => &floats[range],
-        Observations::Bytes(bytes) => {
-            kernel.bytes_to_floats(scratch, &bytes[range], scale);
-            scratch
+    byte_scale: f32,
+}
+
+impl Observed<'_> {
+    /// Observation `i`: in place if it consists of floats already, else converted into `scratch`.
+    fn get<'s>(&'s self, i: usize, scratch: &'s mut [f32]) -> &'s [f32] {
+        let range = i * self.shape.len()..(i + 1) * self.shape.len();
+        match self.all {
+            Observations::Floats(floats) => &floats[range],
+            Observations::Bytes(bytes) => {
+                self.kernel.bytes_to_floats(scratch, &bytes[range], self.byte_scale);
+                scratch
+            }
         }
     }
 }
@@ -303,44 +266,6 @@ fn forward_one(layers: &[Conv], params: &[f32], x: &[f32], kept: &mut [Buffer], 
 /// Place `e` of a buffer of activations.
 fn activation(buffer: &[f32], shape: ImageShape, e: usize) -> &[f32] {
     &buffer[e * shape.padded_len()..(e + 1) * shape.padded_len()]
-}
-
-/// The backward pass of one example.
-struct Gradient<'a> {
-    layers: &'a [Conv],
-    range: &'a Range<usize>,
-    transposed: &'a [Buffer],
-    kernel: Kernel,
-    is_first: bool,
-}
-
-impl Gradient<'_> {
-    fn add_one(
-        &self,
-        x: &[f32],
-        kept: &[Buffer],
-        e: usize,
-        d_top: &[f32],
-        d_inner: &mut [Buffer],
-        gradient: &mut [f32],
-    ) {
-        for (l, layer) in self.layers.iter().enumerate().rev() {
-            let input = if l == 0 { x } else { activation(&kept[l - 1], layer.input, e) };
-            let (below, above) = d_inner.split_at_mut(l);
-            let dy: &[f32] = above.first().map_or(d_top, |buffer| buffer);
-            let local = |range: &Range<usize>| range.start - self.range.start..range.end - self.range.start;
-            let weight = local(&layer.weight);
-            let bias = layer.bias.as_ref().map_or(weight.end..weight.end, local);
-            // A bias follows its weight, so the two are neighbours that can be borrowed at once.
-            let (dw, db) = gradient[weight.start..bias.end].split_at_mut(weight.len());
-            layer.add_gradient(input, dy, dw, db, self.is_first);
-            if let Some(dx) = below.last_mut() {
-                dx.fill(0.0);
-                layer.add_input_gradient(&self.transposed[l - 1], dy, dx);
-                self.kernel.relu_backward(dx, input);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

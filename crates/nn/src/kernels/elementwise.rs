@@ -209,3 +209,56 @@ pub(crate) unsafe fn bytes_to_floats<V: Lanes>(out: &mut [f32], bytes: &[u8], fa
         *out_i = f32::from(byte) * factor;
     }
 }
+
+/// `to[j·to_stride + i] = from[i·16 + j]`, in blocks of 16 × 16.
+#[inline(always)]
+pub(crate) unsafe fn transpose<V: Lanes>(from: &[f32], to: &mut [f32], to_stride: usize) {
+    for block in 0..from.len() / 256 {
+        // SAFETY: the parent module has checked that all blocks lie inside both slices.
+        unsafe { V::transpose(from.as_ptr().add(block * 256), to.as_mut_ptr().add(block * 16), to_stride) };
+    }
+}
+
+/// `rounds` rounds of independent multiply-adds on as many registers as a tile accumulates in; the result keeps them alive.
+#[inline(always)]
+pub(crate) unsafe fn multiply_adds<V: Lanes>(rounds: u64, x: f32) -> f32 {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match V::TILE_ROWS {
+            ..6 => chains::<V, 2>(rounds, x),
+            6..12 => chains::<V, 6>(rounds, x),
+            _ => chains::<V, 12>(rounds, x),
+        }
+    }
+}
+
+/// Floating-point operations of one round of [`multiply_adds`].
+///
+/// # Safety
+/// None; it is called like its neighbours.
+pub(crate) unsafe fn flop_per_round_on<V: Lanes>() -> u64 {
+    let chains = match V::TILE_ROWS {
+        ..6 => 2,
+        6..12 => 6,
+        _ => 12,
+    };
+    chains * 16 * 2
+}
+
+#[inline(always)]
+unsafe fn chains<V: Lanes, const N: usize>(rounds: u64, x: f32) -> f32 {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (factor, mut sums) = (V::splat(x), [V::splat(x); N]);
+        for _ in 0..rounds {
+            for sum in &mut sums {
+                *sum = factor.fma(*sum, factor);
+            }
+        }
+        let mut total = sums[0];
+        for &sum in &sums[1..] {
+            total = total.add(sum);
+        }
+        tree_sum(total)
+    }
+}

@@ -24,6 +24,21 @@ pub(crate) trait Lanes: Copy {
     unsafe fn relu(self) -> Self;
     /// `h > 0 → self`, else 0.
     unsafe fn where_positive(self, h: Self) -> Self;
+    /// Asks for the cache line at `from`; any address is allowed, nothing is read.
+    #[inline(always)]
+    unsafe fn prefetch(from: *const f32) {
+        let _ = from;
+    }
+    /// `to[j·to_stride + i] = from[i·16 + j]` for i, j < 16; the caller grants both blocks.
+    #[inline(always)]
+    unsafe fn transpose(from: *const f32, to: *mut f32, to_stride: usize) {
+        for j in 0..16 {
+            for i in 0..16 {
+                // SAFETY: both places belong to the blocks the caller grants.
+                unsafe { to.add(j * to_stride + i).write(from.add(i * 16 + j).read()) };
+            }
+        }
+    }
 }
 
 /// Portable lanes: arrays that the compiler may vectorise for any target.
@@ -168,6 +183,18 @@ mod x86 {
                 )
             }
         }
+        #[inline(always)]
+        unsafe fn prefetch(from: *const f32) {
+            // SAFETY: a hint; it cannot fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+        }
+        #[inline(always)]
+        unsafe fn transpose(from: *const f32, to: *mut f32, to_stride: usize) {
+            for (i, j) in [(0, 0), (0, 8), (8, 0), (8, 8)] {
+                // SAFETY: the caller grants both blocks and the processor has AVX2.
+                unsafe { transpose_8x8(from.add(i * 16 + j), to.add(j * to_stride + i), to_stride) };
+            }
+        }
     }
 
     /// One 16-lane register.
@@ -220,6 +247,49 @@ mod x86 {
             unsafe {
                 let positive = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(_mm512_setzero_ps(), h.0);
                 Self(_mm512_maskz_mov_ps(positive, self.0))
+            }
+        }
+        #[inline(always)]
+        unsafe fn prefetch(from: *const f32) {
+            // SAFETY: a hint; it cannot fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+        }
+        #[inline(always)]
+        unsafe fn transpose(from: *const f32, to: *mut f32, to_stride: usize) {
+            for (i, j) in [(0, 0), (0, 8), (8, 0), (8, 8)] {
+                // SAFETY: the caller grants both blocks and the processor has AVX2.
+                unsafe { transpose_8x8(from.add(i * 16 + j), to.add(j * to_stride + i), to_stride) };
+            }
+        }
+    }
+
+    /// `to[j·to_stride + i] = from[i·16 + j]` for i, j < 8: pairs, then quadruples, then halves of registers are exchanged.
+    ///
+    /// # Safety
+    /// The processor has AVX2; both blocks are accessible.
+    #[inline(always)]
+    unsafe fn transpose_8x8(from: *const f32, to: *mut f32, to_stride: usize) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut r = [_mm256_setzero_ps(); 8];
+            for (i, row) in r.iter_mut().enumerate() {
+                *row = _mm256_loadu_ps(from.add(i * 16));
+            }
+            let mut pairs = r;
+            for i in 0..4 {
+                pairs[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+                pairs[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+            }
+            let mut quads = r;
+            for i in 0..2 {
+                quads[4 * i] = _mm256_shuffle_ps::<0x44>(pairs[4 * i], pairs[4 * i + 2]);
+                quads[4 * i + 1] = _mm256_shuffle_ps::<0xee>(pairs[4 * i], pairs[4 * i + 2]);
+                quads[4 * i + 2] = _mm256_shuffle_ps::<0x44>(pairs[4 * i + 1], pairs[4 * i + 3]);
+                quads[4 * i + 3] = _mm256_shuffle_ps::<0xee>(pairs[4 * i + 1], pairs[4 * i + 3]);
+            }
+            for j in 0..4 {
+                _mm256_storeu_ps(to.add(j * to_stride), _mm256_permute2f128_ps::<0x20>(quads[j], quads[4 + j]));
+                _mm256_storeu_ps(to.add((4 + j) * to_stride), _mm256_permute2f128_ps::<0x31>(quads[j], quads[4 + j]));
             }
         }
     }

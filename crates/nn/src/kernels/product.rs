@@ -22,6 +22,18 @@ pub(crate) struct Source<'a> {
     pub b_stride: usize,
     pub b_panel: usize,
     pub panels: usize,
+    pub ahead: Ahead,
+}
+
+/// What to fetch into the cache while computing, where the processor cannot guess it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// Nothing: the operands are near.
+    Nothing,
+    /// The rows of A behind those of the present tile, which lie one vector of sixteen apart.
+    RowsOfA,
+    /// The next block of B, a little with each tile.
+    BlockOfB,
 }
 
 /// Where a product's sums begin and end.
@@ -42,6 +54,10 @@ pub(crate) trait Sink<V: Lanes>: Copy {
 
 /// Reduction steps per block: 16 columns of B are then 16 KiB and stay in the first-level cache.
 const BLOCK: usize = 256;
+
+/// Steps between two requests for the next block of B.
+const PIECE: usize = 16;
+const PIECES: [u32; BLOCK / PIECE] = [0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240];
 
 /// Runs the whole product.
 ///
@@ -92,14 +108,14 @@ unsafe fn blocks<V: Lanes, S: Sink<V>, const NP: usize>(source: Source<'_>, sink
             while done < length {
                 let now = (length - done).min(S::BLOCK);
                 let block = Source { length: now, b: b.add(done * source.b_stride), ..source };
-                let offset = only as usize + done * source.step;
-                tiles::<V, S, NP>(
-                    Source { a: source.a.add(offset), segments: &[0], ..block },
-                    sink,
-                    panel,
-                    done == 0,
-                    done + now == length,
-                );
+                let a = source.a.add(only as usize + done * source.step);
+                // In pieces, a tile gets moments at which to ask for the next block.
+                let is_cut = source.ahead == Ahead::BlockOfB && source.step == 1 && now.is_multiple_of(PIECE);
+                let block = match is_cut {
+                    true => Source { a, segments: &PIECES[..now / PIECE], length: PIECE, ..block },
+                    false => Source { a, segments: &[0], ..block },
+                };
+                tiles::<V, S, NP>(block, sink, panel, done == 0, done + now == length);
                 done += now;
             }
         } else {
@@ -131,15 +147,20 @@ unsafe fn tiles<V: Lanes, S: Sink<V>, const NP: usize>(
     let rows = source.rows.len();
     let height = (V::TILE_ROWS * V::TILE_PANELS / NP).clamp(1, V::TILE_ROWS);
     let count = rows.div_ceil(height);
+    let steps = source.segments.len() * source.length;
+    let share = if source.ahead == Ahead::BlockOfB { steps.div_ceil(count) } else { 0 };
+    let lines = share.div_ceil(source.segments.len());
     let mut row = 0;
     for tile in 0..count {
         let end = (tile + 1) * rows / count;
+        let next = Next { b: source.b.wrapping_add((steps + tile * share) * source.b_stride), lines };
+        let block = Block { panel, is_first, is_last, next };
         // SAFETY: row..end lies in 0..rows and holds at most `height` <= TILE_ROWS rows; the rest is the caller's contract.
         unsafe {
             macro_rules! with_height {
                 ($($mr:literal)*) => {
                     match end - row {
-                        $($mr if $mr <= V::TILE_ROWS => tile_of::<V, S, $mr, NP>(source, sink, row, panel, is_first, is_last),)*
+                        $($mr if $mr <= V::TILE_ROWS => tile_of::<V, S, $mr, NP>(source, sink, row, block),)*
                         _ => unreachable!("a tile has at most {height} rows"),
                     }
                 };
@@ -150,18 +171,33 @@ unsafe fn tiles<V: Lanes, S: Sink<V>, const NP: usize>(
     }
 }
 
+/// Which part of the product a tile belongs to.
+#[derive(Clone, Copy)]
+struct Block {
+    panel: usize,
+    is_first: bool,
+    is_last: bool,
+    next: Next,
+}
+
+/// The rows of B to ask for while computing: `lines` of them per segment.
+#[derive(Clone, Copy)]
+struct Next {
+    b: *const f32,
+    lines: usize,
+}
+
 /// `MR` rows times `NP` panels, accumulated in registers.
 #[inline(always)]
 unsafe fn tile_of<V: Lanes, S: Sink<V>, const MR: usize, const NP: usize>(
     source: Source<'_>,
     sink: S,
     row: usize,
-    panel: usize,
-    is_first: bool,
-    is_last: bool,
+    block: Block,
 ) {
+    let Block { panel, is_first, is_last, mut next } = block;
     // SAFETY: the caller's contract; every pointer formed below is an address of the product's formula, except that `b` may
-    // be advanced past the last row without being read, which `wrapping_add` allows.
+    // be advanced past the last row without being read, which `wrapping_add` allows, and that prefetches may go anywhere.
     unsafe {
         let mut rows = [source.a; MR];
         for i in 0..MR {
@@ -176,6 +212,17 @@ unsafe fn tile_of<V: Lanes, S: Sink<V>, const MR: usize, const NP: usize>(
         let mut b = source.b;
         for &segment in source.segments {
             let mut offset = segment as usize;
+            if source.ahead == Ahead::RowsOfA {
+                for row in rows {
+                    V::prefetch(row.wrapping_add(offset + MR * 16));
+                }
+            }
+            for _ in 0..next.lines {
+                for j in 0..NP {
+                    V::prefetch(next.b.wrapping_add(j * source.b_panel));
+                }
+                next.b = next.b.wrapping_add(source.b_stride);
+            }
             for _ in 0..source.length {
                 let mut columns = [V::splat(0.0); NP];
                 for j in 0..NP {
@@ -248,6 +295,9 @@ impl<V: Lanes> Sink<V> for Store<'_> {
     }
 }
 
+/// How far before their use parameters and moments are asked for: three tiles of six rows.
+const PARAMETERS_AHEAD: usize = 3 * 6 * 16;
+
 /// Takes the sums as gradients and moves parameters and moments at once; they are addressed like C in [`Store`].
 #[derive(Clone, Copy)]
 pub(crate) struct Update<'a> {
@@ -264,9 +314,15 @@ impl<V: Lanes> Sink<V> for Update<'_> {
     const BLOCK: usize = usize::MAX;
 
     #[inline(always)]
-    unsafe fn start(&self, _: usize, _: usize, _: bool) -> V {
-        // SAFETY: the caller's contract.
-        unsafe { V::splat(0.0) }
+    unsafe fn start(&self, row: usize, panel: usize, _: bool) -> V {
+        // SAFETY: the caller's contract; prefetches may go anywhere.
+        unsafe {
+            let at = *self.rows.get_unchecked(row) as usize + panel * self.panel + PARAMETERS_AHEAD;
+            V::prefetch(self.p.wrapping_add(at));
+            V::prefetch(self.m.wrapping_add(at));
+            V::prefetch(self.v.wrapping_add(at));
+            V::splat(0.0)
+        }
     }
     #[inline(always)]
     unsafe fn finish(&self, row: usize, panel: usize, _: bool, sum: V) {

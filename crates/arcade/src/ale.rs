@@ -356,14 +356,14 @@ impl Ale {
         for _ in 0..hold {
             self.console.run_frame(&input, UNSEEN);
         }
-        self.selection_frame(Joystick::NOOP);
-    }
-
-    /// A frame of a mode selection: it counts as a frame of the episode.
-    pub(crate) fn selection_frame(&mut self, action: Joystick) {
-        self.frame(action, UNSEEN);
+        self.frame(Joystick::NOOP, UNSEEN);
         self.play.frames += 1;
         self.play.episode_frames += 1;
+    }
+
+    /// An act of the player, draws included, whose picture nobody sees.
+    pub(crate) fn act_unseen(&mut self, action: Joystick) {
+        self.act_frame(action, UNSEEN);
     }
 
     /// The RESET switch for four frames.

@@ -32,6 +32,9 @@ pub struct Args {
     /// Seed of the environment's own generator
     #[arg(long, default_value_t = 0)]
     seed: u32,
+    /// Probability that a frame repeats the action before it instead of taking the new one
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
+    sticky: f32,
     /// Add the 128 bytes of RAM in hexadecimal
     #[arg(long)]
     full: bool,
@@ -62,7 +65,8 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let game = Game::named(&args.game).map_err(|error| Failure::Usage(error.to_string()))?;
     let tokens = tokens(&args, game)?;
     let rom = Roms::new(args.roms.as_deref()).load(game, &mut |news| output.note(news))?;
-    let mut ale = Ale::load(game, &rom, Settings { seed: args.seed, ..Settings::default() })?;
+    let settings = Settings { seed: args.seed, repeat_action_probability: args.sticky, ..Settings::default() };
+    let mut ale = Ale::load(game, &rom, settings)?;
     let usage = |error: sane_arcade::AleError| Failure::Usage(error.to_string());
     args.mode.map_or(Ok(()), |mode| ale.set_mode(mode)).map_err(usage)?;
     args.difficulty.map_or(Ok(()), |difficulty| ale.set_difficulty(difficulty)).map_err(usage)?;
@@ -120,6 +124,11 @@ fn tokens(args: &Args, game: &'static Game) -> Result<Box<dyn Iterator<Item = To
     let actions = if args.full_action_set { game.legal_actions() } else { game.minimal_actions.clone() };
     let play = RandomPlay { random: PythonRandom::new(*seed), actions, held: Joystick::NOOP, left: 0 };
     Ok(Box::new(play.take(*frames as usize).map(Token::Act)))
+}
+
+fn probability(text: &str) -> Result<f32, String> {
+    let p: f32 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(format!("{p} is not between 0 and 1")) }
 }
 
 fn token(word: &str) -> Result<Token, Failure> {

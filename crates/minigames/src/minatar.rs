@@ -2,7 +2,7 @@
 //!
 //! [`Minatar`] is the package's own protocol (seed, reset, act) with its random stream and its sticky actions; buttons
 //! go in, whole-number rewards and 0/1 planes come out. [`MinatarWorld`] is the same as an environment for agents, and
-//! [`Trace`] what was recorded from the package, to be compared by [`replay`]. The rules were written from a
+//! [`Trace`] what was recorded from the package, to be compared by [`replay()`]. The rules were written from a
 //! description of the games' behaviour; how they were checked is in `docs/small-worlds.md`.
 
 mod asterix;
@@ -88,7 +88,7 @@ impl Minatar {
         self.board.rules().level()
     }
 
-    /// Writes the observation, [channel][row][column], zeros and ones.
+    /// Writes the observation, `[channel][row][column]`, zeros and ones.
     pub fn paint(&self, planes: &mut [u8]) {
         assert_eq!(
             planes.len(),

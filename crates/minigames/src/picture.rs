@@ -12,7 +12,7 @@ fn cell_side(cells: usize) -> usize {
     (320 / cells).max(2)
 }
 
-/// `planes` is [channels][height][width]; `colours` has one entry per channel.
+/// `planes` is `[channels][height][width]`; `colours` has one entry per channel.
 pub fn paint(planes: &[u8], height: usize, width: usize, colours: &[Colour]) -> Picture {
     assert_eq!(planes.len(), colours.len() * height * width, "paint: {} bytes of planes", planes.len());
     let side = cell_side(height.max(width));

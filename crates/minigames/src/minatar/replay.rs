@@ -118,7 +118,7 @@ fn same<T: PartialEq + ToString>(step: usize, field: &'static str, expected: T, 
     Err(Difference { step, field, expected: expected.to_string(), found: found.to_string() })
 }
 
-/// An observation in the package's order, [row][column][channel].
+/// An observation in the package's order, `[row][column][channel]`.
 struct Observation {
     planes: Vec<u8>,
     bytes: Vec<u8>,

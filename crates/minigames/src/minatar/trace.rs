@@ -28,7 +28,7 @@ pub struct Trace {
     pub evidence: Evidence,
     /// Acts between two whole observations; 0 if the file holds none.
     pub snapshot_interval: usize,
-    /// Whole observations, [row][column][channel]: the first one, then every `snapshot_interval` acts.
+    /// Whole observations, `[row][column][channel]`: the first one, then every `snapshot_interval` acts.
     pub snapshots: Vec<Vec<u8>>,
 }
 

@@ -27,7 +27,7 @@ impl Outlook {
     /// Of a car in `lane` with these rows before it, nearest first; the first two are decided.
     pub(super) fn new(lane: usize, ahead: &[Row]) -> Self {
         assert_eq!(ahead.len(), ROWS_AHEAD, "outlook: {} rows ahead", ahead.len());
-        let outcomes = |i: usize| ahead.get(i).copied().unwrap_or(Row::EMPTY).outcomes();
+        let outcomes = |i: usize| ahead[i].outcomes();
         let mut next: Values = [[[1.0; LANES]; 2]; 2];
         for i in (1..ROWS_AHEAD).rev() {
             let mut values: Values = [[[0.0; LANES]; 2]; 2];

@@ -1,0 +1,240 @@
+//! What the runs can support, what they cannot, and what a reader must know first: plain sentences.
+
+use crate::comparison::Comparison;
+use crate::digits::{grouped, hundredths, percent};
+use crate::paper::{Baseline, Noise};
+use crate::section::{Measure, Section};
+use crate::statistics::least_p_value;
+use std::collections::BTreeSet;
+
+/// The usual level; rank tests on one game that cannot reach it are said to be so.
+const SIGNIFICANT: f64 = 0.05;
+
+/// Interactions and seeds behind the paper's tables.
+const PAPER_BUDGET: u64 = 25_000_000;
+
+/// Most pairs that are spelled out; beyond, only those that differ.
+const MOST_PAIRS: usize = 10;
+
+/// About the runs themselves: how many, how complete, how comparable.
+pub fn about_runs(section: &Section) -> Vec<String> {
+    let runs: Vec<_> = section.all_runs().map(|(_, run)| run).collect();
+    let mut said = vec![seeds(section)];
+    let unfinished = runs.iter().filter(|run| !run.finished).count();
+    if 0 < unfinished {
+        said.push(format!(
+            "{unfinished} of {} runs have not reached their {} interactions; a score of theirs stands in a table only where \
+             it was measured after {} interactions.",
+            runs.len(),
+            grouped(section.budget_interactions),
+            grouped(section.evaluated_at)
+        ));
+    }
+    let torn = runs.iter().filter(|run| run.torn).count();
+    if 0 < torn {
+        said.push(format!(
+            "The last line of {torn} event files is torn (a crash, or still being written) and was left out."
+        ));
+    }
+    let versions: BTreeSet<&String> = runs.iter().flat_map(|run| &run.process.versions).collect();
+    if 1 < versions.len() {
+        let versions: Vec<&str> = versions.into_iter().map(String::as_str).collect();
+        said.push(format!(
+            "The runs come from different versions of the program ({}); the list of runs says which is from which.",
+            versions.join(", ")
+        ));
+    }
+    said.extend(dead_modules(section));
+    said.extend(evaluations(section));
+    if section.worlds.iter().any(|world| Baseline::of(world).is_some()) && section.evaluated_at != PAPER_BUDGET {
+        said.push(format!(
+            "These policies had {} interactions of training, the paper's had {}: its figures stand beside them for orientation, \
+             not as a like-for-like comparison.",
+            grouped(section.evaluated_at),
+            grouped(PAPER_BUDGET)
+        ));
+    }
+    said
+}
+
+/// What one score supports.
+pub fn about_comparison(section: &Section, comparison: &Comparison) -> Vec<String> {
+    let agents = comparison.raw.scores.len();
+    if agents < 2 {
+        return vec!["Only one agent has this score: there is nothing to compare.".into()];
+    }
+    if comparison.raw.worlds.is_empty() {
+        return vec!["No world has this score for all agents: they cannot be compared.".into()];
+    }
+    let mut said = Vec::new();
+    let left_out: Vec<&str> =
+        section.worlds.iter().filter(|world| !comparison.raw.worlds.contains(world)).map(String::as_str).collect();
+    if !left_out.is_empty() {
+        said.push(format!("Not every agent has this score in {}: left out of the comparison.", left_out.join(", ")));
+    }
+    let unscaled: Vec<&str> =
+        comparison.raw.worlds.iter().filter(|world| Baseline::of(world).is_none()).map(String::as_str).collect();
+    if !unscaled.is_empty() {
+        said.push(format!(
+            "No human score is known for {}: in the probability of improvement, in none of the normalised figures.",
+            unscaled.join(", ")
+        ));
+    }
+    said.extend(few_seeds(comparison.seeds()));
+    said.extend(pairs(section, comparison));
+    said
+}
+
+fn seeds(section: &Section) -> String {
+    let mut counts = BTreeSet::new();
+    for world in &section.worlds {
+        counts.extend((0..section.agents.len()).map(|agent| section.runs(world, agent).len()));
+    }
+    let (worlds, agents) = (section.worlds.len(), section.agents.len());
+    let (fewest, most) = (counts.first().copied().unwrap_or(0), counts.last().copied().unwrap_or(0));
+    let seeds = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
+    let missing = if fewest == 0 { " (0: that agent was not run in that world)" } else { "" };
+    let count = |number: usize, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
+    format!("{}, {}; seeds per world and agent: {seeds}{missing}.", count(worlds, "world"), count(agents, "agent"))
+}
+
+fn dead_modules(section: &Section) -> Option<String> {
+    let dead: Vec<String> =
+        section.all_runs().filter(|(_, run)| run.has_dead_module()).map(|(_, run)| run.name()).collect();
+    (!dead.is_empty()).then(|| {
+        format!(
+            "The perturbation module has died in {}: in the last interval σ was the same for every state, so the agent no \
+             longer explores by state.",
+            dead.join("; ")
+        )
+    })
+}
+
+fn evaluations(section: &Section) -> Vec<String> {
+    let mut said = Vec::new();
+    let chosen: Vec<_> = section
+        .all_runs()
+        .flat_map(|(_, run)| [Noise::Off, Noise::On].map(|noise| section.evaluation(run, noise)))
+        .flatten()
+        .collect();
+    if chosen.is_empty() {
+        said.push(format!(
+            "No run was evaluated after {} interactions: `sane eval RUN --noise both` measures a finished run.",
+            grouped(section.evaluated_at)
+        ));
+    }
+    let lengths = || chosen.iter().map(|evaluation| evaluation.interactions);
+    if let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max())
+        && 2 * shortest < longest
+    {
+        said.push(format!(
+            "The evaluations differ in length, from {} to {} interactions: the short ones are less sure.",
+            grouped(shortest),
+            grouped(longest)
+        ));
+    }
+    let kept = chosen.len();
+    let all: usize = section.all_runs().map(|(_, run)| run.evaluations.len()).sum();
+    if kept < all {
+        said.push(format!(
+            "{} of {all} evaluations stand in no table: measured again later, after another amount of training, or in another \
+             profile.",
+            all - kept
+        ));
+    }
+    said
+}
+
+fn few_seeds((fewest, most): (usize, usize)) -> Vec<String> {
+    if fewest < 2 {
+        return vec![
+            "Some score rests on a single seed: its spread is unknown, no interval is given, and no difference between agents \
+             can be claimed."
+                .into(),
+        ];
+    }
+    let mut said = Vec::new();
+    let least = least_p_value(most, most);
+    if SIGNIFICANT < least {
+        said.push(format!(
+            "With at most {most} against {most} seeds, even an agent that wins every pairing in a game does so by chance with \
+             p = {}: no difference in a single game can be claimed, only over several games.",
+            hundredths(least)
+        ));
+    }
+    if fewest < 5 {
+        said.push(format!(
+            "A game with {fewest} seeds allows only {} different resamples: the intervals are rough, and tend to be too narrow.",
+            resamples(fewest)
+        ));
+    }
+    if fewest < most {
+        said.push(format!(
+            "Seeds per world differ ({fewest} to {most}): worlds with more seeds weigh more in the interquartile mean and in \
+             the profiles."
+        ));
+    }
+    said
+}
+
+/// C(2n − 1, n): ways to draw n of n seeds with replacement, order aside.
+fn resamples(seeds: usize) -> usize {
+    (1..=seeds).fold(1, |ways, i| ways * (seeds - 1 + i) / i)
+}
+
+fn pairs(section: &Section, comparison: &Comparison) -> Vec<String> {
+    let name = |agent: usize| section.agents[agent].label.as_str();
+    let mut said = Vec::new();
+    let mut open = 0;
+    for (first, second, estimate) in &comparison.pairs {
+        let Some([low, high]) = estimate.interval else { continue };
+        let interval = format!("95 % interval {} to {}", percent(low), percent(high));
+        if low <= 0.5 && 0.5 <= high {
+            open += 1;
+            if comparison.pairs.len() <= MOST_PAIRS {
+                said.push(format!(
+                    "{} against {}: undecided. The first wins {} of pairings, {interval}, which includes 50 %.",
+                    name(*first),
+                    name(*second),
+                    percent(estimate.point)
+                ));
+            }
+            continue;
+        }
+        let (better, worse, share, interval) = if estimate.point < 0.5 {
+            let turned = format!("95 % interval {} to {}", percent(1.0 - high), percent(1.0 - low));
+            (second, first, 1.0 - estimate.point, turned)
+        } else {
+            (first, second, estimate.point, interval)
+        };
+        said.push(format!("{} beats {} in {} of pairings, {interval}.", name(*better), name(*worse), percent(share)));
+    }
+    if MOST_PAIRS < comparison.pairs.len() && 0 < open {
+        said.push(format!("The other {open} pairs of agents are undecided: their intervals include 50 %."));
+    }
+    said
+}
+
+/// Whether a score is worth its own comparison: it has one for two agents at least.
+pub fn is_comparable(comparison: &Comparison) -> bool {
+    1 < comparison.raw.scores.len() || comparison.measure != Measure::Training
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_seeds_have_ten_resamples() {
+        assert_eq!([2, 3, 4, 5].map(resamples), [3, 10, 35, 126]);
+    }
+
+    #[test]
+    fn what_the_number_of_seeds_forbids_is_said() {
+        assert!(few_seeds((1, 3))[0].contains("single seed"));
+        assert!(few_seeds((3, 3))[0].contains("p = 0.10"));
+        assert!(few_seeds((3, 3))[1].contains("only 10 different resamples"));
+        assert_eq!(few_seeds((10, 10)), Vec::<String>::new());
+        assert!(few_seeds((5, 6))[0].contains("weigh more"));
+    }
+}

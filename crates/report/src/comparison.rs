@@ -1,0 +1,59 @@
+//! All agents of a section held against each other by one score: aggregates, profiles, probabilities of improvement.
+
+use crate::paper::Baseline;
+use crate::section::{Common, Measure, Section};
+use crate::statistics::{Aggregate, Estimate, bootstrap, improvement};
+use rayon::prelude::*;
+
+/// What the section's runs say by one score.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// Which score.
+    pub measure: Measure,
+    /// Human-normalised scores over the games that have a human score and that all agents have.
+    pub normalised: Common,
+    /// For each agent of `normalised` its aggregates, in the order of [`Aggregate::ALL`]; empty if there is no such game.
+    pub aggregates: Vec<(usize, [Estimate; 4])>,
+    /// Raw scores over the worlds that all agents have.
+    pub raw: Common,
+    /// For each pair of agents how likely the first beats the second; empty if they share no world.
+    pub pairs: Vec<(usize, usize, Estimate)>,
+}
+
+impl Comparison {
+    /// Of a section whose runs have the score.
+    pub fn of(section: &Section, measure: Measure) -> Self {
+        let normalised =
+            section.common_scores(measure, |world, score| Some(Baseline::of(world)?.human_normalised(score)));
+        let raw = section.common_scores(measure, |_, score| Some(score));
+        let aggregates = normalised
+            .scores
+            .par_iter()
+            .filter(|(_, scores)| !scores.is_empty())
+            .map(|(agent, scores)| {
+                let estimate = |aggregate: Aggregate| bootstrap(&[scores], |drawn| aggregate.of(&drawn[0]));
+                (*agent, Aggregate::ALL.map(estimate))
+            })
+            .collect();
+        let pairs: Vec<(usize, usize)> = if raw.worlds.is_empty() {
+            Vec::new()
+        } else {
+            (0..raw.scores.len()).flat_map(|i| (i + 1..raw.scores.len()).map(move |j| (i, j))).collect()
+        };
+        let pairs = pairs
+            .into_par_iter()
+            .map(|(i, j)| {
+                let ((first, x), (second, y)) = (&raw.scores[i], &raw.scores[j]);
+                (*first, *second, improvement(x, y))
+            })
+            .collect();
+        Self { measure, normalised, aggregates, raw, pairs }
+    }
+
+    /// Fewest and most seeds behind any score.
+    pub fn seeds(&self) -> (usize, usize) {
+        let counts = || self.raw.scores.iter().map(|(_, scores)| scores);
+        let fewest = counts().map(|scores| scores.fewest_seeds()).min().unwrap_or(0);
+        (fewest, counts().map(|scores| scores.most_seeds()).max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,118 @@
+//! Numbers for people: as many digits as mean something, thousands apart, a true minus sign.
+
+/// Whole numbers, with thousands set apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if 0 < i && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A score: about three digits, all of them before the point.
+pub fn score(value: f64) -> String {
+    with_decimals(value, decimals(value))
+}
+
+/// Mean ± deviation, both with the digits of the larger one.
+pub fn plus_minus(mean: f64, std: Option<f64>) -> String {
+    let Some(std) = std else { return score(mean) };
+    let decimals = decimals(mean.abs().max(std));
+    format!("{} ± {}", with_decimals(mean, decimals), with_decimals(std, decimals))
+}
+
+/// Two decimals, as for normalised scores.
+pub fn hundredths(value: f64) -> String {
+    with_decimals(value, 2)
+}
+
+/// `low to high`, two decimals.
+pub fn range(interval: [f64; 2]) -> String {
+    format!("{} to {}", hundredths(interval[0]), hundredths(interval[1]))
+}
+
+/// 0.1234 → 12 %; small shares keep a decimal.
+pub fn percent(share: f64) -> String {
+    let value = 100.0 * share;
+    with_decimals(value, usize::from(value.abs() < 10.0 && value != 0.0)) + " %"
+}
+
+/// Interactions in words of an axis: 250k, 25M.
+pub fn short(value: f64) -> String {
+    let magnitude = value.abs();
+    let (unit, suffix) = if 1e6 <= magnitude {
+        (1e6, "M")
+    } else if 1e3 <= magnitude {
+        (1e3, "k")
+    } else {
+        (1.0, "")
+    };
+    let text = format!("{:.2}", magnitude / unit);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    sign(value, text) + suffix
+}
+
+/// Two digits and a power of ten where needed: 0.021, 7.3e−4.
+pub fn scientific(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e4).contains(&value.abs()) {
+        let places = if value.abs() < 0.1 { 4 } else { 2 };
+        return with_decimals(value, places);
+    }
+    format!("{value:.1e}").replace('-', "−")
+}
+
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        large if 100.0 <= large => 0,
+        medium if 10.0 <= medium => 1,
+        small if 0.1 <= small || small == 0.0 => 2,
+        _ => 4,
+    }
+}
+
+fn with_decimals(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));
+    let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), grouped);
+    sign(value, &rest.map_or_else(|| whole.clone(), |rest| format!("{whole}.{rest}")))
+}
+
+/// Puts the minus sign before what is not all zeros.
+fn sign(value: f64, text: &str) -> String {
+    let zero = text.chars().all(|c| matches!(c, '0' | '.'));
+    if value < 0.0 && !zero { format!("−{text}") } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_sensible_digits() {
+        assert_eq!(
+            [17_358.4, -2.4, 95.34, 0.0312, 0.0, -0.001].map(score)[..],
+            ["17,358", "−2.40", "95.3", "0.0312", "0.00", "−0.0010"]
+        );
+        assert_eq!(plus_minus(126_213.2, Some(20_478.0)), "126,213 ± 20,478");
+        assert_eq!(plus_minus(2.99, Some(1.4)), "2.99 ± 1.40");
+        assert_eq!(plus_minus(0.6, Some(120.0)), "1 ± 120");
+        assert_eq!([0.0, 25e6, 1_250.0, -500.0, 2.5].map(short)[..], ["0", "25M", "1.25k", "−500", "2.5"]);
+        assert_eq!([0.5, 0.034, 0.0].map(percent)[..], ["50 %", "3.4 %", "0 %"]);
+        assert_eq!(scientific(7.31e-4), "7.3e−4");
+    }
+
+    #[test]
+    fn what_rounds_to_zero_has_no_sign() {
+        assert_eq!(hundredths(-0.001), "0.00");
+    }
+
+    #[test]
+    fn what_is_not_a_number_stays_readable() {
+        assert_eq!(score(f64::NAN), "NaN");
+        assert_eq!(score(f64::NEG_INFINITY), "−inf");
+    }
+}

@@ -1,0 +1,91 @@
+//! What keeps a report from being made.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A report, or one run of it, that could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// Nothing to report on.
+    #[error(
+        "no run below {}: expected folders with config.toml and events.jsonl, as `sane train` writes them under runs/",
+        listed(folders)
+    )]
+    NoRuns {
+        /// Where they were sought.
+        folders: Vec<PathBuf>,
+    },
+    /// There are runs, but none of them can be read.
+    #[error("none of the {count} runs can be used; the first: {first}")]
+    NoneUsable {
+        /// How many.
+        count: usize,
+        /// What is wrong with the first.
+        first: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        doing: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A record cannot be read.
+    #[error(transparent)]
+    Record(#[from] sane_record::RecordError),
+    /// The resolved configuration cannot be read.
+    #[error("{}: {reason}; expected the resolved configuration that `sane train` writes", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Written by another version of the program.
+    #[error(
+        "{} is written in version {found} of the event schema, this program reads version {supported}; \
+         report on it with the version that made it",
+        path.display()
+    )]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        supported: u32,
+    },
+    /// The events are not those of the configuration beside them.
+    #[error("{}: the events are those of {events}, the configuration beside them is of {config}", path.display())]
+    Mismatch {
+        /// The folder.
+        path: PathBuf,
+        /// World, agent and seed in the events.
+        events: String,
+        /// World, agent and seed in the configuration.
+        config: String,
+    },
+    /// A figure could not be drawn.
+    #[error("cannot draw {figure}: {reason}")]
+    Figure {
+        /// Its file name.
+        figure: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+impl ReportError {
+    /// For `map_err`: names the deed and the place.
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { doing, path, source }
+    }
+}
+
+fn listed(folders: &[PathBuf]) -> String {
+    folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,151 @@
+//! The report as texts: one self-contained page, Markdown, LaTeX.
+
+use crate::figures::Figure;
+use crate::plot::{escape, to_svg};
+use crate::report::{ComparisonReport, Report, SectionReport};
+use crate::table::Table;
+use crate::tables::common_settings;
+
+/// One page that needs nothing beside it: style and figures are in it, nothing is fetched.
+pub fn html(report: &Report) -> String {
+    let contents: String = report
+        .sections
+        .iter()
+        .enumerate()
+        .map(|(i, section)| format!("<li><a href=\"#section-{}\">{}</a></li>\n", i + 1, escape(&section.title)))
+        .collect();
+    let sections: String = report.sections.iter().enumerate().map(|(i, section)| section_html(section, i)).collect();
+    let contents = if 1 < report.sections.len() {
+        format!(
+            "<p>The runs differ in budget or in settings that all agents share. They are never averaged across such a \
+             difference: each set has its own section.</p>\n<ul>\n{contents}</ul>\n"
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: {title}</title>\n<style>\n{style}</style>\n</head>\n\
+         <body>\n<main>\n<h1>{title}</h1>\n{contents}{sections}{aside}{method}</main>\n</body>\n</html>\n",
+        title = escape(&title(report)),
+        style = include_str!("../assets/page.css"),
+        aside = set_aside_html(report),
+        method = include_str!("../assets/method.html"),
+    )
+}
+
+/// All tables and remarks as Markdown.
+pub fn markdown(report: &Report) -> String {
+    let mut text = format!("# {}\n\n", title(report));
+    for section in &report.sections {
+        text += &format!("## {}\n\n", section.title);
+        text += &listed(&section.remarks);
+        text.extend(section.scores.iter().map(Table::markdown));
+        for part in &section.compared {
+            text += &format!("### Compared by {}\n\n", part.comparison.measure.name());
+            text += &listed(&part.remarks);
+            text.extend(part.tables.iter().map(Table::markdown));
+        }
+        text.extend(section.settings.iter().map(Table::markdown));
+        text += &section.runs.markdown();
+    }
+    if !report.set_aside.is_empty() {
+        text += "## Set aside\n\n";
+        let aside: Vec<String> =
+            report.set_aside.iter().map(|run| format!("`{}`: {}", run.folder, run.reason)).collect();
+        text += &listed(&aside);
+    }
+    text
+}
+
+/// The tables of scores and comparisons as LaTeX.
+pub fn latex(report: &Report) -> String {
+    let mut text = "% Needs \\usepackage{booktabs} and a UTF-8 engine.\n\n".to_owned();
+    for section in &report.sections {
+        text += &format!("% {}\n\n", section.title.replace('\n', " "));
+        text.extend(section.scores.iter().map(Table::latex));
+        text.extend(section.compared.iter().flat_map(|part| &part.tables).map(Table::latex));
+        text.extend(section.settings.iter().map(Table::latex));
+    }
+    text
+}
+
+fn title(report: &Report) -> String {
+    let runs: usize = report.sections.iter().map(|section| section.section.all_runs().count()).sum();
+    format!("Report on {runs} run{}", if runs == 1 { "" } else { "s" })
+}
+
+fn listed(sentences: &[String]) -> String {
+    let lines: String = sentences.iter().map(|sentence| format!("- {sentence}\n")).collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
+}
+
+fn section_html(report: &SectionReport, place: usize) -> String {
+    let mut html = format!("<section id=\"section-{}\">\n<h2>{}</h2>\n", place + 1, escape(&report.title));
+    html += &remarks_html(&report.remarks);
+    html.extend(report.scores.iter().map(Table::html));
+    html.extend(report.compared.iter().map(comparison_html));
+    for (grid, worlds) in &report.curves {
+        let heading = if grid.name.contains("learning-curve") {
+            "Learning curves"
+        } else if grid.name.contains("sigma") {
+            "σ over time"
+        } else {
+            "Effective exploration over time"
+        };
+        let figures: String = worlds.iter().map(|figure| figure_html(figure, "panel")).collect();
+        html +=
+            &format!("<h3>{heading}</h3>\n<p>{}</p>\n<div class=\"panels\">\n{figures}</div>\n", escape(&grid.caption));
+    }
+    html += "<h3>What the runs were</h3>\n";
+    html.extend(report.settings.iter().map(Table::html));
+    let common: String = common_settings(&report.section)
+        .iter()
+        .map(|(key, value)| format!("<tr><td>{}</td><td>{}</td></tr>\n", escape(key), escape(value)))
+        .collect();
+    html += &format!(
+        "<details><summary>Settings that all runs of this section share</summary>\n<div class=\"scroll\"><table>\n\
+         <tbody>\n{common}</tbody></table></div></details>\n"
+    );
+    html + &report.runs.html() + "</section>\n"
+}
+
+fn comparison_html(part: &ComparisonReport) -> String {
+    let mut html = format!("<h3>Compared by {}</h3>\n", escape(part.comparison.measure.name()));
+    html += &remarks_html(&part.remarks);
+    html.extend(part.figures.iter().map(|figure| figure_html(figure, "wide")));
+    let tables: String = part.tables.iter().map(Table::html).collect();
+    if !tables.is_empty() {
+        html += &format!("<details><summary>The same as numbers</summary>\n{tables}</details>\n");
+    }
+    html
+}
+
+fn remarks_html(remarks: &[String]) -> String {
+    let lines: String = remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
+    if lines.is_empty() { lines } else { format!("<ul class=\"remarks\">\n{lines}</ul>\n") }
+}
+
+fn figure_html(figure: &Figure, class: &str) -> String {
+    let caption = if figure.caption.is_empty() {
+        String::new()
+    } else {
+        format!("<figcaption>{}</figcaption>\n", escape(&figure.caption))
+    };
+    format!("<figure class=\"{class}\">\n{}{caption}</figure>\n", to_svg(&figure.scene))
+}
+
+fn set_aside_html(report: &Report) -> String {
+    if report.set_aside.is_empty() {
+        return String::new();
+    }
+    let lines: String = report
+        .set_aside
+        .iter()
+        .map(|run| format!("<li><code>{}</code>: {}</li>\n", escape(&run.folder), escape(&run.reason)))
+        .collect();
+    format!(
+        "<section id=\"set-aside\">\n<h2>Set aside</h2>\n<p>These runs stand in no table.</p>\n<ul>\n{lines}</ul>\n</section>\n"
+    )
+}

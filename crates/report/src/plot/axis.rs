@@ -1,0 +1,167 @@
+//! Axes: from values to pixels, and the ticks a reader expects.
+
+use crate::digits;
+
+/// Fewer ticks do not show a scale.
+const FEWEST_TICKS: usize = 3;
+
+/// How tick labels are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TickStyle {
+    /// 0, 250k, 25M.
+    Short,
+    /// 0 %, 50 %.
+    Percent,
+}
+
+/// A scale with its range and ticks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it shows, with unit.
+    pub label: String,
+    /// Ticks: value and label.
+    pub ticks: Vec<(f64, String)>,
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+}
+
+impl Axis {
+    /// A linear axis over the values with a little room, with at most `most_ticks` steps or so.
+    pub fn linear(
+        label: impl Into<String>,
+        values: impl IntoIterator<Item = f64>,
+        most_ticks: usize,
+        style: TickStyle,
+    ) -> Self {
+        let (low, high) = widened(extent(values).unwrap_or((0.0, 1.0)));
+        let room = (high - low) * 0.04;
+        // No room below zero for what is never negative.
+        let low = if 0.0 <= low { (low - room).max(0.0) } else { low - room };
+        Self::exact(label, low, high + room, most_ticks, style)
+    }
+
+    /// A linear axis whose ends are exactly these: for quantities with known bounds, as time and probability.
+    pub fn exact(label: impl Into<String>, low: f64, high: f64, most_ticks: usize, style: TickStyle) -> Self {
+        let (low, high) = widened((low, high));
+        // A hair of room, since 0.3 / 0.1 is a little below 3.
+        let within = |step: f64| (low / step - 1e-9).ceil() as i64..=(high / step + 1e-9).floor() as i64;
+        let mut step = round_step((high - low) / most_ticks.max(1) as f64);
+        while within(step).count() < FEWEST_TICKS {
+            step = round_step(step * 0.4);
+        }
+        let ticks = within(step).map(|i| i as f64 * step).map(|value| (value, tick_label(value, style))).collect();
+        Self { label: label.into(), ticks, low, high, logarithmic: false }
+    }
+
+    /// A logarithmic axis over the positive ones of the values, widened to whole decades.
+    pub fn logarithmic(label: impl Into<String>, values: impl IntoIterator<Item = f64>, most_ticks: usize) -> Self {
+        let logs = values.into_iter().filter(|value| 0.0 < *value).map(f64::log10);
+        let (low, high) = extent(logs).unwrap_or((-1.0, 0.0));
+        let (first, mut last) = (low.floor() as i32, high.ceil() as i32);
+        last = last.max(first + 1);
+        let every = ((last - first) as usize).div_ceil(most_ticks.max(1)).max(1);
+        let ticks = (first..=last)
+            .step_by(every)
+            .map(|power| (10.0_f64.powi(power), format!("10{}", superscript(power))))
+            .collect();
+        let (low, high) = (10.0_f64.powi(first), 10.0_f64.powi(last));
+        Self { label: label.into(), ticks, low, high, logarithmic: true }
+    }
+
+    /// Where on the axis a value lies: 0 at its low end, 1 at its high end; values outside lie on the end.
+    pub fn place(&self, value: f64) -> f32 {
+        let share = if self.logarithmic {
+            (value.max(self.low).ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        share.clamp(0.0, 1.0) as f32
+    }
+}
+
+fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    values.into_iter().filter(|value| value.is_finite()).fold(None, |extent, value| {
+        let (low, high) = extent.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    })
+}
+
+/// An axis needs a length.
+fn widened((low, high): (f64, f64)) -> (f64, f64) {
+    if low < high {
+        return (low, high);
+    }
+    let room = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
+    (low - room, high + room)
+}
+
+/// The least of 1, 2, 5 times a power of ten that is at least `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10.0_f64.powf(step.log10().floor());
+    // A hair of room, so that a step of exactly 2·10ᵏ stays one.
+    [1.0, 2.0, 5.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|round| step <= round * (1.0 + 1e-9))
+        .unwrap_or(10.0 * power)
+}
+
+fn tick_label(value: f64, style: TickStyle) -> String {
+    match style {
+        TickStyle::Short => digits::short(value),
+        TickStyle::Percent => format!("{} %", digits::short(100.0 * value)),
+    }
+}
+
+fn superscript(power: i32) -> String {
+    power
+        .to_string()
+        .chars()
+        .map(|c| match c {
+            '-' => '⁻',
+            '1' => '¹',
+            '2' => '²',
+            '3' => '³',
+            digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn labels(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, label)| label.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_never_negative_has_no_room_below_zero() {
+        assert_eq!(Axis::linear("y", [0.0, 10.0], 4, TickStyle::Short).place(0.0), 0.0);
+        assert!(0.0 < Axis::linear("y", [-1.0, 10.0], 4, TickStyle::Short).place(-1.0));
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!(labels(&Axis::exact("x", 0.0, 25e6, 5, TickStyle::Short)), ["0", "5M", "10M", "15M", "20M", "25M"]);
+        assert_eq!(labels(&Axis::linear("y", [3.0, 87.0], 4, TickStyle::Short)), ["0", "20", "40", "60", "80"]);
+        assert_eq!(labels(&Axis::linear("y", [-91.7, -12.0], 4, TickStyle::Short)), ["−80", "−60", "−40", "−20"]);
+        assert_eq!(labels(&Axis::logarithmic("σ", [3e-4, 0.05], 4)), ["10⁻⁴", "10⁻³", "10⁻²", "10⁻¹"]);
+        assert_eq!(labels(&Axis::exact("p", 0.0, 1.0, 4, TickStyle::Percent)), ["0 %", "50 %", "100 %"]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_lies_on_its_axis_and_order_is_kept(values in prop::collection::vec(-1e9_f64..1e9, 0..20)) {
+            let axis = Axis::linear("y", values.iter().copied(), 5, TickStyle::Short);
+            prop_assert!((3..=8).contains(&axis.ticks.len()), "{:?}", axis.ticks);
+            let mut sorted = values;
+            sorted.sort_by(f64::total_cmp);
+            let places: Vec<f32> = sorted.iter().map(|&value| axis.place(value)).collect();
+            prop_assert!(places.iter().all(|place| (0.0..=1.0).contains(place)));
+            prop_assert!(places.windows(2).all(|pair| pair[0] <= pair[1]));
+        }
+    }
+}

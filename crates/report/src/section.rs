@@ -1,0 +1,199 @@
+//! Runs sorted into sections: only runs of one budget and one set of shared settings stand in one table.
+
+use crate::agent::Agent;
+use crate::paper::{Noise, PAPER_GAMES};
+use crate::read::latest;
+use crate::run::Run;
+use crate::settings::{Settings, differing_keys, section_part, variant_part};
+use crate::statistics::Scores;
+use sane_record::EvaluationFinished;
+use std::collections::BTreeMap;
+
+/// Which score of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Measure {
+    /// Mean return of its evaluation.
+    Evaluation(Noise),
+    /// Mean return of its last 100 training episodes, exploration included.
+    Training,
+}
+
+impl Measure {
+    /// All of them, the paper's first.
+    pub const ALL: [Self; 3] = [Self::Evaluation(Noise::Off), Self::Evaluation(Noise::On), Self::Training];
+
+    /// For headings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Evaluation(Noise::Off) => "evaluation without noise",
+            Self::Evaluation(Noise::On) => "evaluation with noise",
+            Self::Training => "training, last 100 episodes",
+        }
+    }
+
+    /// For file names.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Evaluation(Noise::Off) => "noise-off",
+            Self::Evaluation(Noise::On) => "noise-on",
+            Self::Training => "training",
+        }
+    }
+
+    /// Whether agents of this name can have it: ε-greedy agents have no noise to switch on.
+    pub fn applies_to(self, agent: &str) -> bool {
+        self != Self::Evaluation(Noise::On) || !agent.starts_with("eps-greedy")
+    }
+}
+
+/// Runs that may stand in one table.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// What tells it from the other sections: key → value; empty if it is the only one.
+    pub distinction: Settings,
+    /// Interactions of every run in it.
+    pub budget_interactions: u64,
+    /// Its agents, in order; runs point to them.
+    pub agents: Vec<Agent>,
+    /// Its worlds, those of the paper first and in the paper's order.
+    pub worlds: Vec<String>,
+    /// Interactions of training behind the evaluations in its tables.
+    pub evaluated_at: u64,
+    cells: BTreeMap<(String, usize), Vec<Run>>,
+}
+
+impl Section {
+    /// The runs of an agent in a world, by seed.
+    pub fn runs(&self, world: &str, agent: usize) -> &[Run] {
+        self.cells.get(&(world.to_owned(), agent)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All its runs, with the place of their agent.
+    pub fn all_runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        self.cells.iter().flat_map(|((_, agent), runs)| runs.iter().map(move |run| (*agent, run)))
+    }
+
+    /// The scores of an agent in a world, one per seed that has one.
+    pub fn scores(&self, world: &str, agent: usize, measure: Measure) -> Vec<f64> {
+        self.runs(world, agent).iter().filter_map(|run| self.score(run, measure)).collect()
+    }
+
+    /// The score of a run. An unfinished run has none: its policy had less training than the others'.
+    pub fn score(&self, run: &Run, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::Evaluation(noise) => self.evaluation(run, noise).map(|evaluation| evaluation.return_mean),
+            Measure::Training => run.final_return,
+        }
+    }
+
+    /// The evaluation of a run that stands in the tables: its own world and profile, the section's amount of training.
+    pub fn evaluation<'a>(&self, run: &'a Run, noise: Noise) -> Option<&'a EvaluationFinished> {
+        let profile = run.settings.get("world.profile");
+        latest(&run.evaluations, |evaluation| {
+            evaluation.noise == noise.name()
+                && evaluation.trained_interactions == self.evaluated_at
+                && evaluation.world == run.world
+                && profile.is_none_or(|profile| *profile == evaluation.profile)
+        })
+    }
+
+    /// Whether any run has this score.
+    pub fn has(&self, measure: Measure) -> bool {
+        self.all_runs().any(|(_, run)| self.score(run, measure).is_some())
+    }
+
+    /// Most seeds that any agent has in any world: what the others are held against.
+    pub fn seeds(&self) -> usize {
+        self.cells.values().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Scores of the agents that have any, over the worlds that all of these have; `of` turns a world's score into what is
+    /// compared, or leaves the world out.
+    pub fn common_scores(&self, measure: Measure, of: impl Fn(&str, f64) -> Option<f64>) -> Common {
+        let scores = |world: &str, agent: usize| -> Vec<f64> {
+            self.scores(world, agent, measure).into_iter().filter_map(|score| of(world, score)).collect()
+        };
+        let agents: Vec<usize> = (0..self.agents.len())
+            .filter(|&agent| self.worlds.iter().any(|world| !scores(world, agent).is_empty()))
+            .collect();
+        let has_all = |world: &&String| agents.iter().all(|&agent| !scores(world, agent).is_empty());
+        let worlds: Vec<String> = self.worlds.iter().filter(has_all).cloned().collect();
+        let scores = agents
+            .iter()
+            .map(|&agent| (agent, Scores(worlds.iter().map(|world| scores(world, agent)).collect())))
+            .collect();
+        Common { worlds, scores }
+    }
+}
+
+/// Scores over the worlds that all compared agents have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Common {
+    /// Those worlds.
+    pub worlds: Vec<String>,
+    /// For each agent its scores, world by world.
+    pub scores: Vec<(usize, Scores)>,
+}
+
+/// A run that stands in no table, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetAside {
+    /// Its folder.
+    pub folder: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Sorts runs into sections. Of runs that repeat world, agent, settings and seed, the one that came furthest stays.
+/// With `evaluated_at`, the tables hold evaluations after that many interactions instead of after the whole budget.
+pub fn sections(runs: Vec<Run>, evaluated_at: Option<u64>) -> (Vec<Section>, Vec<SetAside>) {
+    let (runs, set_aside) = without_repeats(runs);
+    let mut groups: BTreeMap<(std::cmp::Reverse<u64>, Settings), Vec<Run>> = BTreeMap::new();
+    for run in runs {
+        groups.entry((std::cmp::Reverse(run.budget_interactions), section_part(&run.settings))).or_default().push(run);
+    }
+    let differing = differing_keys(groups.keys().map(|(_, settings)| settings).collect::<Vec<_>>());
+    let sections = groups
+        .into_iter()
+        .map(|((budget, settings), runs)| {
+            let value = |key: &String| settings.get(key).cloned().unwrap_or_else(|| "not set".into());
+            let distinction = differing.iter().map(|key| (key.clone(), value(key))).collect();
+            section(distinction, budget.0, evaluated_at.unwrap_or(budget.0), runs)
+        })
+        .collect();
+    (sections, set_aside)
+}
+
+fn without_repeats(mut runs: Vec<Run>) -> (Vec<Run>, Vec<SetAside>) {
+    runs.sort_by(|a, b| (b.reached_interactions, &a.folder).cmp(&(a.reached_interactions, &b.folder)));
+    let mut kept: Vec<Run> = Vec::new();
+    let mut seen: BTreeMap<(String, String, u64, Settings, Settings), usize> = BTreeMap::new();
+    let mut set_aside = Vec::new();
+    for run in runs {
+        let (section, variant) = (section_part(&run.settings), variant_part(&run.settings));
+        let identity = (run.world.clone(), run.agent.clone(), run.seed, section, variant);
+        if let Some(&first) = seen.get(&identity) {
+            let reason = format!("repeats {}: same world, agent, settings and seed", kept[first].folder.display());
+            set_aside.push(SetAside { folder: run.folder.display().to_string(), reason });
+        } else {
+            seen.insert(identity, kept.len());
+            kept.push(run);
+        }
+    }
+    (kept, set_aside)
+}
+
+fn section(distinction: Settings, budget_interactions: u64, evaluated_at: u64, runs: Vec<Run>) -> Section {
+    let agents = Agent::all_of(&runs);
+    let mut worlds: Vec<String> = runs.iter().map(|run| run.world.clone()).collect();
+    let place = |world: &str| PAPER_GAMES.iter().position(|game| game.game == world).unwrap_or(PAPER_GAMES.len());
+    worlds.sort_by(|a, b| (place(a), a).cmp(&(place(b), b)));
+    worlds.dedup();
+    let mut cells: BTreeMap<(String, usize), Vec<Run>> = BTreeMap::new();
+    for run in runs {
+        let agent = agents.iter().position(|agent| agent.is_of(&run)).expect("every run has its agent");
+        cells.entry((run.world.clone(), agent)).or_default().push(run);
+    }
+    cells.values_mut().for_each(|runs| runs.sort_by_key(|run| run.seed));
+    Section { distinction, budget_interactions, agents, worlds, evaluated_at, cells }
+}

@@ -1,0 +1,90 @@
+//! One number for an agent's normalised scores on many games.
+
+use super::{Scores, mean, median};
+
+/// Which number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Aggregate {
+    /// Mean of the middle half of all scores.
+    InterquartileMean,
+    /// Median over games of the games' means.
+    Median,
+    /// Mean over games of the games' means: the paper's figure.
+    Mean,
+    /// How far the scores stay below 1 on average, those above 1 counting as 1.
+    OptimalityGap,
+}
+
+impl Aggregate {
+    /// All of them, the most telling first.
+    pub const ALL: [Self; 4] = [Self::InterquartileMean, Self::Median, Self::Mean, Self::OptimalityGap];
+
+    /// For tables and axes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InterquartileMean => "interquartile mean",
+            Self::Median => "median",
+            Self::Mean => "mean",
+            Self::OptimalityGap => "optimality gap",
+        }
+    }
+
+    /// Of scores that are not empty.
+    ///
+    /// ```text
+    /// iqm = mean of all scores without the ⌊n/4⌋ lowest and the ⌊n/4⌋ highest
+    /// median = median_g mean_s x[g,s]      mean = mean_g mean_s x[g,s]      gap = 1 − mean min(x[g,s], 1)
+    /// ```
+    pub fn of(self, scores: &Scores) -> f64 {
+        assert!(!scores.is_empty(), "of: {} of no scores", self.name());
+        let game_means = || scores.0.iter().map(|seeds| mean(seeds)).collect::<Vec<f64>>();
+        match self {
+            Self::InterquartileMean => interquartile_mean(&scores.0.concat()),
+            Self::Median => median(&game_means()),
+            Self::Mean => mean(&game_means()),
+            Self::OptimalityGap => {
+                1.0 - mean(&scores.0.iter().flatten().map(|score| score.min(1.0)).collect::<Vec<f64>>())
+            }
+        }
+    }
+}
+
+/// Mean of the values without the ⌊n/4⌋ lowest and highest.
+pub fn interquartile_mean(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let cut = sorted.len() / 4;
+    mean(&sorted[cut..sorted.len() - cut])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(scores: &[&[f64]], expected: [f64; 4]) {
+        let scores = Scores(scores.iter().map(|seeds| seeds.to_vec()).collect());
+        for (aggregate, expected) in Aggregate::ALL.into_iter().zip(expected) {
+            let found = aggregate.of(&scores);
+            assert!((found - expected).abs() < 1e-12, "{aggregate:?}: {found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn two_games_with_four_seeds_by_hand() {
+        // Sorted 0 0.1 0.2 0.3 | 0.5 1 2 9: without two at each end 0.2 0.3 0.5 1. Game means 0.15 and 3.125.
+        check(&[&[0.0, 0.1, 0.2, 0.3], &[0.5, 1.0, 2.0, 9.0]], [0.5, 1.6375, 1.6375, 1.0 - 4.1 / 8.0]);
+    }
+
+    #[test]
+    fn three_games_with_one_seed_by_hand() {
+        // Fewer than four scores: nothing is cut away.
+        check(&[&[3.0], &[0.0], &[0.6]], [1.2, 0.6, 1.2, 1.0 - 1.6 / 3.0]);
+    }
+
+    #[test]
+    fn one_freak_game_moves_the_mean_and_not_the_interquartile_mean() {
+        let scores = |freak: f64| Scores(vec![vec![0.2, 0.3], vec![0.4, 0.5], vec![0.6, 0.7], vec![freak, freak]]);
+        let moved = |aggregate: Aggregate| aggregate.of(&scores(100.0)) - aggregate.of(&scores(1.0));
+        assert_eq!((moved(Aggregate::InterquartileMean), moved(Aggregate::Mean)), (0.0, 99.0 / 4.0));
+    }
+}

@@ -1,0 +1,181 @@
+//! A table of words and numbers for people, and its three forms: HTML, Markdown, LaTeX.
+
+use crate::plot::escape;
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// Headings of its columns; the first column holds words, the others numbers.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// What must be known to read it rightly.
+    pub notes: Vec<String>,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// As many as there are columns.
+    pub cells: Vec<String>,
+    /// What kind of row.
+    pub kind: RowKind,
+}
+
+/// Whether a row belongs to the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// One of many.
+    Body,
+    /// Sums up the rows above it.
+    Summary,
+}
+
+/// What stands where a number should be and is not.
+pub const MISSING: &str = "missing";
+
+impl Table {
+    /// Adds a row of the body.
+    pub fn push(&mut self, cells: Vec<String>) {
+        assert_eq!(cells.len(), self.columns.len(), "push: a row of {}, expected {}", cells.len(), self.columns.len());
+        self.rows.push(Row { cells, kind: RowKind::Body });
+    }
+
+    /// Adds a row that sums up.
+    pub fn push_summary(&mut self, cells: Vec<String>) {
+        self.push(cells);
+        self.rows.last_mut().expect("a row was pushed").kind = RowKind::Summary;
+    }
+
+    /// As part of a page; wide tables scroll sideways on their own.
+    pub fn html(&self) -> String {
+        let cell = |tag: &str, text: &str| {
+            let class = if text == MISSING { " class=\"missing\"" } else { "" };
+            format!("<{tag}{class}>{}</{tag}>", escape(text))
+        };
+        let head: String = self.columns.iter().map(|text| cell("th", text)).collect();
+        let rows: String = self
+            .rows
+            .iter()
+            .map(|row| {
+                let class = if row.kind == RowKind::Summary { " class=\"summary\"" } else { "" };
+                let cells: String = row.cells.iter().map(|text| cell("td", text)).collect();
+                format!("<tr{class}>{cells}</tr>\n")
+            })
+            .collect();
+        let notes: String = self.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape(note))).collect();
+        format!(
+            "<figure class=\"table\"><figcaption>{}</figcaption>\n<div class=\"scroll\"><table>\n\
+             <thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{notes}</figure>\n",
+            escape(&self.caption)
+        )
+    }
+
+    /// As a pipe table.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|text| text.replace('|', "\\|").replace('\n', " ")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let alignment: Vec<&str> = (0..self.columns.len()).map(|i| if i == 0 { "---" } else { "---:" }).collect();
+        let rows: String = self.rows.iter().map(|row| line(&row.cells)).collect();
+        let notes: String = self.notes.iter().map(|note| format!("\n{note}\n")).collect();
+        format!("**{}**\n\n{}| {} |\n{rows}{notes}\n", self.caption, line(&self.columns), alignment.join(" | "))
+    }
+
+    /// As a `table` environment with `booktabs` rules.
+    pub fn latex(&self) -> String {
+        let line = |cells: &[String]| {
+            format!("  {} \\\\\n", cells.iter().map(|text| tex(text)).collect::<Vec<_>>().join(" & "))
+        };
+        let mut rows = String::new();
+        for (i, row) in self.rows.iter().enumerate() {
+            if row.kind == RowKind::Summary && 0 < i && self.rows[i - 1].kind == RowKind::Body {
+                rows.push_str("  \\midrule\n");
+            }
+            rows.push_str(&line(&row.cells));
+        }
+        let notes: String = self.notes.iter().map(|note| format!("\\par\\footnotesize {}\n", tex(note))).collect();
+        format!(
+            "\\begin{{table}}\n\\caption{{{}}}\n\\centering\n\\begin{{tabular}}{{l{}}}\n  \\toprule\n{}  \\midrule\n{rows}  \
+             \\bottomrule\n\\end{{tabular}}\n{notes}\\end{{table}}\n\n",
+            tex(&self.caption),
+            "r".repeat(self.columns.len().saturating_sub(1)),
+            line(&self.columns)
+        )
+    }
+}
+
+/// Text for LaTeX.
+fn tex(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '±' => out.push_str("$\\pm$"),
+            '−' => out.push_str("$-$"),
+            'σ' => out.push_str("$\\sigma$"),
+            'ε' => out.push_str("$\\varepsilon$"),
+            'τ' => out.push_str("$\\tau$"),
+            '·' => out.push_str("$\\cdot$"),
+            '<' => out.push_str("$<$"),
+            '>' => out.push_str("$>$"),
+            '|' => out.push_str("$|$"),
+            '…' => out.push_str("\\dots{}"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table {
+            caption: "Scores & such".into(),
+            columns: vec!["game".into(), "q_sane".into()],
+            notes: vec!["50 % of <all>".into()],
+            ..Table::default()
+        };
+        table.push(vec!["a|b".into(), "−1 ± 2".into()]);
+        table.push_summary(vec!["mean".into(), MISSING.into()]);
+        table
+    }
+
+    #[test]
+    fn markdown_keeps_its_columns_whatever_a_cell_says() {
+        let expected = "**Scores & such**\n\n| game | q_sane |\n| --- | ---: |\n| a\\|b | −1 ± 2 |\n| mean | missing |\n\n50 % of <all>\n\n";
+        assert_eq!(table().markdown(), expected);
+    }
+
+    #[test]
+    fn latex_escapes_what_it_would_obey() {
+        let latex = table().latex();
+        for part in [
+            "\\caption{Scores \\& such}",
+            "q\\_sane",
+            "$-$1 $\\pm$ 2",
+            "  \\midrule\n  mean & missing",
+            "50 \\% of $<$all$>$",
+        ] {
+            assert!(latex.contains(part), "{part} in {latex}");
+        }
+    }
+
+    #[test]
+    fn html_escapes_and_marks_what_is_missing() {
+        let html = table().html();
+        for part in
+            ["Scores &amp; such", "<td class=\"missing\">missing</td>", "<tr class=\"summary\">", "50 % of &lt;all&gt;"]
+        {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Reports on run folders that real runs could have left: whole, half-finished, torn, mixed, repeated.
+
+mod support;
+
+use sane_report::{Measure, Noise, Report, ReportError, Run, SectionReport, find_runs, read_run};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use support::MadeUp;
+
+fn read_all(root: &Path) -> Vec<Run> {
+    find_runs(&[root.into()]).unwrap().iter().map(|folder| read_run(folder).unwrap()).collect()
+}
+
+fn report(root: &Path) -> Report {
+    Report::of(read_all(root), Vec::new(), None)
+}
+
+fn only_section(report: &Report) -> &SectionReport {
+    let [section] = &report.sections[..] else { panic!("{} sections", report.sections.len()) };
+    section
+}
+
+fn file(report: &Report, path: &str) -> String {
+    let file = report.files().unwrap().into_iter().find(|file| file.path == path).unwrap();
+    String::from_utf8(file.bytes).unwrap()
+}
+
+/// Two games of the paper and a small world, two agents, two seeds.
+fn write_small_suite(root: &Path) {
+    for (world, score) in [("boxing", 60.0), ("qbert", 9_000.0), ("minatar/breakout", 9.0)] {
+        for (agent, better) in [("q-sane", 1.3), ("eps-greedy", 1.0)] {
+            for seed in 1..=2 {
+                MadeUp::small(world, agent, seed, score * better + seed as f64).write(root);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_is_read_as_it_was_written() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = MadeUp::small("boxing", "q-sane", 7, 60.0).write(root.path());
+    let run = read_run(&folder).unwrap();
+    assert_eq!((run.world.as_str(), run.agent.as_str(), run.seed), ("boxing", "q-sane", 7));
+    assert_eq!((run.finished, run.torn, run.reached_interactions, run.episodes), (true, false, 20_000, 80));
+    assert_eq!((run.points.len(), run.evaluations.len(), run.parameters), (20, 2, 1_687_206));
+    let hash = blake3::hash(&fs::read(folder.join("events.jsonl")).unwrap()).to_hex().to_string();
+    assert_eq!(run.digest, hash);
+    assert_eq!(run.process.interactions_per_second.map(f64::round), Some(500.0));
+    assert_eq!((run.process.seconds.round(), run.process.threads), (40.0, Some(2)));
+    assert_eq!(run.process.machines, ["Example processor, 2 logical cores"]);
+    assert!(!run.has_dead_module());
+}
+
+#[test]
+fn scores_are_averaged_over_seeds_and_set_beside_the_paper_s() {
+    let root = tempfile::tempdir().unwrap();
+    write_small_suite(root.path());
+    let report = report(root.path());
+    let scores = file(&report, "scores.csv");
+    // (79 + 80) / 2, deviation √½; the paper's Q-SANE in Boxing.
+    assert!(scores.contains("1,noise-off,boxing,q-sane,2,79.5,0.7071067811865476,95.3,3.0\n"), "{scores}");
+    let section = only_section(&report);
+    let table = &section.scores[0];
+    assert_eq!(table.columns, ["game", "q-sane", "q-sane, paper", "eps-greedy", "eps-greedy, paper"]);
+    let row = |start: &str| &table.rows.iter().find(|row| row.cells[0].starts_with(start)).unwrap().cells;
+    assert_eq!(row("boxing")[1..3], ["79.5 ± 0.7", "95.3 ± 3.0"]);
+    assert_eq!(row("asterix")[1], "missing");
+    assert_eq!(row("minatar/breakout")[2], "–");
+    assert_eq!(row("human-normalised mean, 8")[1], "missing (1 of 8)");
+    assert_eq!(row("human-normalised mean, 8")[2], "4.86 (recomputed: 4.47)");
+    assert!(table.notes.iter().any(|note| note.contains("4.86") && note.contains("4.47")), "{:?}", table.notes);
+}
+
+#[test]
+fn the_table_with_noise_leaves_out_agents_without_noise() {
+    let root = tempfile::tempdir().unwrap();
+    write_small_suite(root.path());
+    let report = report(root.path());
+    assert_eq!(only_section(&report).scores[1].columns, ["game", "q-sane", "q-sane, paper"]);
+}
+
+#[test]
+fn runs_of_different_budgets_are_never_averaged() {
+    let root = tempfile::tempdir().unwrap();
+    for (seed, budget) in [(1, 20_000), (2, 10_000)] {
+        MadeUp { budget, reached: budget, ..MadeUp::small("boxing", "sane", seed, 50.0) }.write(root.path());
+    }
+    let report = report(root.path());
+    let titles: Vec<&str> = report.sections.iter().map(|section| section.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        ["Section 1: training.total_interactions = 20,000", "Section 2: training.total_interactions = 10,000"]
+    );
+    for section in &report.sections {
+        assert_eq!(section.section.scores("boxing", 0, Measure::Evaluation(Noise::Off)), [50.0]);
+    }
+}
+
+#[test]
+fn variants_of_one_agent_are_columns_of_their_own() {
+    let root = tempfile::tempdir().unwrap();
+    for (seed, double_q) in [(1, "true"), (2, "true"), (1, "false")] {
+        let run =
+            MadeUp { settings: format!("double_q = {double_q}\n"), ..MadeUp::small("boxing", "sane", seed, 50.0) };
+        run.write_to(&root.path().join(format!("{double_q}-{seed}")));
+    }
+    let report = report(root.path());
+    let labels: Vec<&str> = only_section(&report).section.agents.iter().map(|agent| agent.label.as_str()).collect();
+    assert_eq!(labels, ["sane (double_q = false)", "sane (double_q = true)"]);
+    let table = &only_section(&report).scores[0];
+    assert_eq!(table.columns, ["game", "sane (double_q = false)", "sane, paper", "sane (double_q = true)"]);
+}
+
+#[test]
+fn an_unfinished_run_has_a_curve_and_no_score() {
+    let root = tempfile::tempdir().unwrap();
+    MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    MadeUp { reached: 8_500, ..MadeUp::small("boxing", "sane", 2, 50.0) }.write(root.path());
+    let report = report(root.path());
+    let section = only_section(&report);
+    assert_eq!(section.section.scores("boxing", 0, Measure::Training).len(), 1);
+    assert!(
+        section.remarks.iter().any(|remark| remark.starts_with("1 of 2 runs have not reached")),
+        "{:?}",
+        section.remarks
+    );
+    let row = &section.scores[0].rows.iter().find(|row| row.cells[0] == "boxing").unwrap().cells;
+    assert_eq!(row[1], "50.0 (1 of 2 seeds)");
+    let curves = file(&report, "curves.csv");
+    // Both seeds at 5,000 interactions, one at 15,000.
+    let complete = |interactions: &str| {
+        let start = format!("1,return_mean_last_100,boxing,sane,{interactions},");
+        curves.lines().find(|line| line.starts_with(&start)).unwrap().ends_with("true")
+    };
+    assert!(complete("5000") && !complete("15000"));
+}
+
+#[test]
+fn a_run_continued_with_a_larger_budget_is_not_finished_until_it_reaches_that() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let config = folder.join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("total_interactions = 20000", "total_interactions = 40000")).unwrap();
+    let run = read_run(&folder).unwrap();
+    assert_eq!((run.finished, run.final_return), (false, None));
+}
+
+#[test]
+fn evaluations_after_another_amount_of_training_are_chosen_by_asking_for_them() {
+    let root = tempfile::tempdir().unwrap();
+    let made_up = MadeUp::small("boxing", "sane", 1, 50.0);
+    let folder = made_up.write(root.path());
+    let mut early = made_up.evaluation("off", 20.0);
+    early.trained_interactions = 10_000;
+    let mut file = sane_record::JsonlFile::append(folder.join("evaluations.jsonl")).unwrap();
+    file.write(&sane_record::Event::EvaluationFinished(early)).unwrap();
+    file.flush().unwrap();
+    for (at, expected) in [(None, 50.0), (Some(10_000), 20.0)] {
+        let report = Report::of(read_all(root.path()), Vec::new(), at);
+        let section = only_section(&report);
+        assert_eq!(section.section.scores("boxing", 0, Measure::Evaluation(Noise::Off)), [expected]);
+        assert!(section.remarks.iter().any(|remark| remark.contains("evaluations stand in no table")));
+    }
+}
+
+#[test]
+fn a_torn_last_line_is_left_out_and_said() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let mut events = fs::OpenOptions::new().append(true).open(folder.join("events.jsonl")).unwrap();
+    events.write_all(b"{\"event\":\"interval_fin").unwrap();
+    let report = report(root.path());
+    let said = file(&report, "tables.md");
+    assert!(
+        said.contains("finished; last line torn") && said.contains("The last line of 1 event files is torn"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_line_that_is_no_event_is_an_error_that_names_it() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let events = folder.join("events.jsonl");
+    let text = fs::read_to_string(&events).unwrap();
+    for (from, to) in
+        [("{\"event\":\"episode_finished\"", "{\"evnt\":\"episode_finished\""), ("\"episodes\":4", "\"episodes\":x")]
+    {
+        fs::write(&events, text.replacen(from, to, 1)).unwrap();
+        let error = read_run(&folder).unwrap_err().to_string();
+        assert!(error.contains("events.jsonl, line "), "{error}");
+    }
+}
+
+#[test]
+fn a_run_that_has_not_written_anything_yet_is_shown_as_such() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    for name in ["events.jsonl", "timings.jsonl", "evaluations.jsonl"] {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    let report = report(root.path());
+    assert!(file(&report, "tables.md").contains("nothing recorded yet"));
+    assert!(only_section(&report).remarks.iter().any(|remark| remark.contains("No run was evaluated")));
+}
+
+#[test]
+fn folders_without_runs_are_an_error_that_says_what_was_expected() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("empty/deeper")).unwrap();
+    let error = find_runs(&[root.path().into()]).unwrap_err();
+    assert!(matches!(error, ReportError::NoRuns { .. }) && error.to_string().contains("config.toml"), "{error}");
+}
+
+#[test]
+fn events_without_a_configuration_or_of_another_schema_or_run_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let (config, events) = (folder.join("config.toml"), folder.join("events.jsonl"));
+    let [config_text, events_text] = [&config, &events].map(|path| fs::read_to_string(path).unwrap());
+    fs::write(&events, events_text.replacen("\"schema_version\":1", "\"schema_version\":9", 1)).unwrap();
+    assert!(matches!(read_run(&folder), Err(ReportError::Schema { found: 9, .. })));
+    fs::write(&events, &events_text).unwrap();
+    fs::write(&config, config_text.replace("seed = 1", "seed = 2")).unwrap();
+    assert!(matches!(read_run(&folder), Err(ReportError::Mismatch { .. })));
+    fs::remove_file(&config).unwrap();
+    assert!(matches!(read_run(&folder), Err(ReportError::Io { .. })));
+}
+
+#[test]
+fn a_run_given_twice_or_copied_counts_once() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    assert_eq!(find_runs(&[root.path().into(), folder.clone(), root.path().join("boxing")]).unwrap().len(), 1);
+    MadeUp { reached: 9_000, ..MadeUp::small("boxing", "sane", 1, 50.0) }.write_to(&root.path().join("a-copy"));
+    let report = report(root.path());
+    assert_eq!(only_section(&report).section.all_runs().count(), 1);
+    assert!(report.set_aside[0].folder.ends_with("a-copy") && report.set_aside[0].reason.starts_with("repeats "));
+    // What --fresh moved aside is passed over.
+    MadeUp::small("boxing", "sane", 1, 50.0).write_to(&root.path().join("boxing/sane/seed-1.old-1"));
+    assert_eq!(read_all(root.path()).len(), 2);
+}
+
+#[test]
+fn one_seed_gives_a_page_that_claims_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    for agent in ["sane", "noisynet"] {
+        MadeUp::small("boxing", agent, 1, 50.0).write(root.path());
+    }
+    let report = report(root.path());
+    let part = &only_section(&report).compared[0];
+    assert!(part.remarks.iter().any(|remark| remark.contains("single seed")), "{:?}", part.remarks);
+    assert!(part.comparison.pairs.iter().all(|(_, _, estimate)| estimate.interval.is_none()));
+    assert!(part.remarks.iter().all(|remark| !remark.contains(" beats ")));
+    assert!(file(&report, "tables.md").contains("no interval: one seed"));
+}
+
+#[test]
+fn a_dead_perturbation_module_is_shown() {
+    let root = tempfile::tempdir().unwrap();
+    MadeUp { dead_module: true, ..MadeUp::small("boxing", "sane", 3, 50.0) }.write(root.path());
+    let report = report(root.path());
+    let remarks = &only_section(&report).remarks;
+    assert!(remarks.iter().any(|remark| remark.contains("died in boxing sane seed 3")), "{remarks:?}");
+}
+
+#[test]
+fn every_figure_has_an_svg_and_a_png_and_the_page_needs_none_of_them() {
+    let root = tempfile::tempdir().unwrap();
+    write_small_suite(root.path());
+    let report = report(root.path());
+    let files = report.files().unwrap();
+    let names = |ending: &str| -> Vec<String> {
+        files.iter().filter_map(|file| file.path.strip_suffix(ending).map(str::to_owned)).collect()
+    };
+    assert_eq!(names(".svg"), names(".png"));
+    for expected in [
+        "learning-curve-grid",
+        "learning-curve-boxing",
+        "learning-curve-minatar-breakout",
+        "sigma-grid",
+        "exploration-grid",
+        "aggregates-noise-off",
+        "profiles-noise-off",
+        "improvement-noise-off",
+    ] {
+        assert!(names(".svg").contains(&format!("figures/{expected}")), "{expected}");
+    }
+    assert!(files.iter().filter(|file| file.path.ends_with(".png")).all(|file| file.bytes.starts_with(b"\x89PNG")));
+    let page = file(&report, "index.html");
+    let outside = page.replace("http://www.w3.org/2000/svg", "");
+    for word in ["http:", "https:", "src=", "<link", "@import", "url("] {
+        assert!(!outside.contains(word), "the page says {word}");
+    }
+}
+
+#[test]
+fn the_same_runs_give_the_same_bytes() {
+    let root = tempfile::tempdir().unwrap();
+    write_small_suite(root.path());
+    let runs = read_all(root.path());
+    let mut reversed = runs.clone();
+    reversed.reverse();
+    let files = |runs| Report::of(runs, Vec::new(), None).files().unwrap();
+    assert_eq!(files(runs), files(reversed));
+}
+
+/// Recipe: `SANE_WRITE_GOLDEN=1 cargo test --release -p sane-report --test report the_page`, then look at the page.
+#[test]
+fn the_page_is_the_one_that_was_looked_at() {
+    let root = tempfile::tempdir().unwrap();
+    write_small_suite(root.path());
+    let mut runs = read_all(root.path());
+    for run in &mut runs {
+        run.folder = run.folder.strip_prefix(root.path()).unwrap().into();
+    }
+    let page = file(&Report::of(runs, Vec::new(), None), "index.html");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/report/page.html");
+    if std::env::var_os("SANE_WRITE_GOLDEN").is_some() {
+        fs::write(&golden, &page).unwrap();
+    }
+    let expected = fs::read_to_string(&golden).unwrap();
+    let difference = page.lines().zip(expected.lines()).enumerate().find(|(_, (found, expected))| found != expected);
+    assert_eq!(difference, None);
+    assert_eq!(page.len(), expected.len());
+}

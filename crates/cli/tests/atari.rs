@@ -1,0 +1,136 @@
+//! `sane atari` and `sane roms` as real processes: what they print, and above all their exit codes.
+
+use sane_arcade::{Game, Roms};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn sane(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
+    command.args(arguments);
+    command
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/atari").join(name)
+}
+
+/// Runs it and checks the exit code and a piece of what it said on either stream.
+fn check(command: &mut Command, code: i32, says: &str) -> Output {
+    let output = command.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{command:?}\n{out}\n{err}");
+    assert!(out.contains(says) || err.contains(says), "{command:?} does not say `{says}`:\n{out}\n{err}");
+    output
+}
+
+#[test]
+fn replaying_a_good_trace_ends_with_0_and_says_how_many_frames() {
+    let path = golden("others/pong.trc.gz");
+    check(&mut sane(&["atari", "replay", path.to_str().unwrap()]), 0, "pong.trc.gz: 800 frames, 0 differences");
+    let output = check(&mut sane(&["atari", "replay", "--json", path.to_str().unwrap()]), 0, "");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((json["frames"].as_u64(), json["differences"].as_u64()), (Some(800), Some(0)));
+}
+
+#[test]
+fn a_trace_of_another_mode_differs_ends_with_1_and_names_the_first_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pong.m1.trc.gz");
+    std::fs::copy(golden("others/pong.trc.gz"), &path).unwrap();
+    check(&mut sane(&["atari", "replay", path.to_str().unwrap()]), 1, "first at reset 0: RAM byte $");
+}
+
+#[test]
+fn a_trace_that_cannot_be_read_ends_with_1_and_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pong.trc.gz");
+    let whole = std::fs::read(golden("others/pong.trc.gz")).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    check(&mut sane(&["atari", "replay", path.to_str().unwrap()]), 1, "a trace is a whole gzip file");
+    std::fs::write(&path, b"something else").unwrap();
+    check(&mut sane(&["atari", "replay", path.to_str().unwrap()]), 1, "cannot be read");
+    check(&mut sane(&["atari", "replay", "no/such/file.trc.gz"]), 1, "no/such/file.trc.gz");
+    check(&mut sane(&["atari", "replay"]), 2, "FILE");
+}
+
+#[test]
+fn a_mode_in_a_file_name_that_the_game_does_not_have_is_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pong.m9.trc.gz");
+    std::fs::copy(golden("others/pong.trc.gz"), &path).unwrap();
+    check(&mut sane(&["atari", "replay", path.to_str().unwrap()]), 1, "pong has no mode 9; it has 0, 1");
+}
+
+#[test]
+fn names_modes_difficulties_and_actions_that_do_not_exist_end_with_2() {
+    let random = ["--random", "1", "3"];
+    let trace = |rest: &[&str]| sane(&[&["atari", "trace"], rest, &random].concat());
+    check(&mut trace(&["boxng"]), 2, "did you mean `boxing`?");
+    check(&mut trace(&["atlantis", "--mode", "9"]), 2, "atlantis has no mode 9; it has 0, 1, 2, 3");
+    check(&mut trace(&["asterix", "--difficulty", "1"]), 2, "asterix has no difficulty 1; it has 0");
+    check(&mut trace(&["asterix", "--sticky", "1.5"]), 2, "not between 0 and 1");
+    check(&mut sane(&["atari", "trace", "boxing"]), 2, "--random");
+    check(&mut sane(&["bench", "atari", "--games", "seaqest"]), 2, "did you mean `seaquest`?");
+    check(&mut sane(&["roms", "where", "qbrt"]), 2, "did you mean `qbert`?");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("moves");
+    std::fs::write(&path, "0 1 18").unwrap();
+    check(&mut sane(&["atari", "trace", "boxing", "--actions", path.to_str().unwrap()]), 2, "`18`");
+}
+
+/// The lines of ale-py for the same run; `oracle.py boxing --random 1 3` is their recipe.
+#[test]
+fn a_trace_prints_the_lines_of_the_oracle() {
+    let output = check(&mut sane(&["atari", "trace", "boxing", "--random", "1", "3"]), 0, "\"frame\":-1");
+    let expected = std::fs::read_to_string(golden("boxing.oracle.jsonl")).unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = sane(&["atari", "trace", "boxing", "--random", "1", "5000"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_damaged_rom_in_a_named_folder_is_refused_with_both_checksums() {
+    let game = Game::named("boxing").unwrap();
+    let rom = Roms::new(None).load(game, &mut |_| {}).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("boxing.bin");
+    std::fs::write(&path, &rom[..1000]).unwrap();
+    let roms = folder.path().to_str().unwrap();
+    let arguments = ["atari", "trace", "boxing", "--random", "1", "3", "--roms", roms];
+    let output = check(&mut sane(&arguments), 1, game.md5);
+    let found = sane_arcade::md5_hex(&rom[..1000]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains(&found));
+    assert!(output.stdout.is_empty(), "nothing half-written");
+    check(&mut sane(&["roms", "check", "--roms", roms]), 1, &found);
+}
+
+#[test]
+fn a_rom_is_known_by_its_checksum_whatever_its_name() {
+    let game = Game::named("boxing").unwrap();
+    let rom = Roms::new(None).load(game, &mut |_| {}).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("some name.a26"), rom).unwrap();
+    check(&mut sane(&["roms", "where", "boxing", "--roms", folder.path().to_str().unwrap()]), 0, "some name.a26");
+}
+
+/// No folder, no package, no pip: the error lists every place and the three ways out. Nothing is left behind.
+#[cfg(unix)]
+#[test]
+fn without_roms_pip_and_network_the_error_says_where_it_looked_and_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = sane(&["atari", "trace", "boxing", "--random", "1", "3"]);
+    command.env_clear().env("HOME", home.path()).env("PATH", home.path()).env("SANE_ROMS", home.path());
+    let output = check(&mut command, 1, "three ways to supply ROMs");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    for place in ["--roms", "$SANE_ROMS", "data folder", "ale_py package", "pip could not download"] {
+        assert!(text.contains(place), "`{place}` is missing in:\n{text}");
+    }
+}

@@ -1,29 +1,21 @@
-//! How much memory a replay will take, said before a run starts.
+//! How much memory a replay can take at most, said before a run starts.
 
 use crate::replay::segment_len;
-use sane_env::{Element, EnvSpec};
+use sane_env::EnvSpec;
 
-/// Bytes of a full replay.
+/// Bytes of a full replay. What real frames take depends on the game and is measured, not guessed: fill a small replay and
+/// ask [`Replay::memory_bytes`](crate::Replay::memory_bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryEstimate {
-    /// What to expect of a world whose frames resemble each other.
-    pub likely_bytes: u64,
     /// What it takes if no frame compresses at all (episodes of a hundred steps and more).
     pub incompressible_bytes: u64,
 }
 
-/// Bytes per transition beside its frame, and its share of a group's entry.
-const ROW_BYTES: u64 = 4 + 1 + 2 + 4 + 1 + 1;
+/// Bytes per transition beside its frame: its row, and a group's entry, which a frame of noise has to itself.
+const ROW_BYTES: u64 = (4 + 1 + 2 + 4 + 1) + 12;
 
 /// The lengths in a patch that replaces everything.
 const LENGTH_BYTES: u64 = 6;
-
-/// Of a screen's bytes, how many remain: between 0.3 % and 5 % were measured on the 11 games (docs/performance.md), the
-/// worst of them counts here.
-const LIKELY_SHARE_OF_SCREEN: f64 = 0.05;
-
-/// The same for planes of zeros and ones, and for plain vectors, which hardly compress.
-const LIKELY_SHARE_OF_PLANES: f64 = 0.1;
 
 impl MemoryEstimate {
     /// The estimate for a replay of this capacity in this world.
@@ -32,16 +24,7 @@ impl MemoryEstimate {
         let transitions = (capacity + 2 * segment_len(capacity)) as u64;
         let repeated = (capacity / segment_len(capacity) + 2) as u64 * spec.history as u64;
         let frames = transitions + transitions / 100 + repeated;
-        let frame_bytes = spec.frame.bytes() as u64;
-        let share = match spec.frame.element {
-            Element::U8 { full_scale: 255 } => LIKELY_SHARE_OF_SCREEN,
-            Element::U8 { .. } => LIKELY_SHARE_OF_PLANES,
-            Element::F32 => 1.0,
-        };
-        let likely_frame = (share * frame_bytes as f64).ceil() as u64;
-        Self {
-            likely_bytes: frames * likely_frame + transitions * ROW_BYTES,
-            incompressible_bytes: frames * (frame_bytes + LENGTH_BYTES) + transitions * ROW_BYTES,
-        }
+        let frame_bytes = spec.frame.bytes() as u64 + LENGTH_BYTES;
+        Self { incompressible_bytes: frames * frame_bytes + transitions * ROW_BYTES }
     }
 }

@@ -2,6 +2,7 @@
 
 mod atari;
 mod minatar;
+mod replay;
 mod train;
 
 use crate::output::{Outcome, Output};
@@ -21,6 +22,8 @@ enum Part {
     Atari(atari::Args),
     /// Steps per second of the five MinAtar games, beside the Python package
     Minatar(minatar::Args),
+    /// Bytes per transition of the replay, and microseconds per batch
+    Replay(replay::Args),
     /// Interactions per second of each agent with a full replay, and where the time goes
     Train(train::Args),
 }
@@ -30,6 +33,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     match args.part {
         Part::Atari(args) => atari::run(args, output),
         Part::Minatar(args) => minatar::run(args, output),
+        Part::Replay(args) => replay::run(args, output),
         Part::Train(args) => train::run(args, output),
     }
 }

@@ -163,6 +163,7 @@ impl Pass {
         }
         self.append_features(network, sources, states, QSource::Plain);
         perturbation::forward(network, params, self);
+        // DEVIATION(noisy-q-features): the authors' way, on request: docs/deviations.md#noisy-q-features.
         if sources.read_q_values() && q_features == QFeatures::Noisy {
             self.perturbed_head(network, params);
             self.append_features(network, sources, states, QSource::Main);

@@ -13,6 +13,8 @@ pub fn td_target(reward: f32, terminal: bool, gamma: f32, q_next: &[f32]) -> f32
 }
 
 /// The double-Q variant (van Hasselt et al. 2016): the online network chooses the action, the target network values it.
+///
+/// DEVIATION(double-q-selector): each network has its own draw: docs/deviations.md#double-q-selector.
 pub fn double_q_target(reward: f32, terminal: bool, gamma: f32, q_next: &[f32], q_next_online: &[f32]) -> f32 {
     if terminal {
         return reward;

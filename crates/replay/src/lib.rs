@@ -6,8 +6,8 @@
 //!                                                      └─▶ sealed segments + tail, as bytes (checkpoints)
 //! ```
 //!
-//! From small to large: a [patch](patch) says what changed between two frames; a [group](group) is a key frame and the
-//! patches that follow it, compressed together; a [segment] is a fixed number of transitions with every frame they
+//! From small to large: a `patch` says what changed between two frames; a `group` is a key frame and the
+//! patches that follow it, compressed together; a [`Segment`] is a fixed number of transitions with every frame they
 //! need, so that it can be dropped, saved and sampled alone; a [`Replay`] is a ring of segments. Nothing here reads a
 //! clock, a file or a random number that was not handed in.
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! One process per run folder. The lock is the operating system's: it ends with its process, however that ends, so there
-//! is no stale one to clear away by hand.
+//! One process per run folder. The lock is the operating system's: it ends with its process, however that ends, so
+//! there is no stale one to clear away by hand.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};

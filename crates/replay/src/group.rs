@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The first patch of a group applies to a blank frame: it holds the key frame, each row XORed with the row above. On
-//! screens that leaves edges only, so LZ4 is spared long runs of the same byte, which it unpacks slowly; on the 11 games
-//! this made groups up to a tenth smaller and about three times quicker to unpack than a plain key frame.
+//! screens that leaves edges only, so LZ4 is spared long runs of the same byte, which it unpacks slowly; on the 11
+//! games this made groups up to a tenth smaller and about three times quicker to unpack than a plain key frame.
 //!
 //! A group ends when it is long enough ([`GROUP_FRAMES`]) or when its patches weigh half a frame, whichever comes
 //! first. The second bound is what keeps sampling quick in games where everything moves: to reach a frame, a reader

@@ -3,8 +3,8 @@
 use crate::replay::segment_len;
 use sane_env::EnvSpec;
 
-/// Bytes of a full replay. What real frames take depends on the game and is measured, not guessed: fill a small replay and
-/// ask [`Replay::memory_bytes`](crate::Replay::memory_bytes).
+/// Bytes of a full replay. What real frames take depends on the game and is measured, not guessed: fill a small replay
+/// and ask [`Replay::memory_bytes`](crate::Replay::memory_bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryEstimate {
     /// What it takes if no frame compresses at all (episodes of a hundred steps and more).

@@ -164,8 +164,8 @@ impl Replay {
     }
 }
 
-/// Large enough that a segment's file and its repeated frames do not matter, small enough that one more than needed does
-/// not either.
+/// Large enough that a segment's file and its repeated frames do not matter, small enough that one more than needed
+/// does not either.
 pub(crate) fn segment_len(capacity: usize) -> usize {
     (capacity / 16).clamp(64, 8192)
 }

@@ -135,8 +135,8 @@ impl Replay {
         hasher.finalize()
     }
 
-    /// The replay whose [`tail_bytes`](Self::tail_bytes) and full segments these are, oldest segment first. It gives the
-    /// same batches for the same stream as the one that was saved.
+    /// The replay whose [`tail_bytes`](Self::tail_bytes) and full segments these are, oldest segment first. It gives
+    /// the same batches for the same stream as the one that was saved.
     pub fn restore(
         capacity: usize,
         spec: &EnvSpec,

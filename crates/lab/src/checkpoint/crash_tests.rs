@@ -1,7 +1,7 @@
 //! Disks that die at every possible moment and disks that fill up: a loadable checkpoint is always left.
 //!
-//! The dying disk is harsher than `kill -9`: it also forgets, as a loss of power may, whatever was not put on the disk. Bytes
-//! that were not synced are cut short; names that were not settled are forgotten in any combination.
+//! The dying disk is harsher than `kill -9`: it also forgets, as a loss of power may, whatever was not put on the disk.
+//! Bytes that were not synced are cut short; names that were not settled are forgotten in any combination.
 
 use super::disk::Disk;
 use super::tests::{CAPACITY, INTERVAL, ToyRun, check_loaded};

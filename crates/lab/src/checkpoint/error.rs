@@ -51,8 +51,8 @@ pub enum CheckpointError {
     },
     /// Another version of the program wrote it.
     #[error(
-        "{} has format version {found}, this program reads version {supported}; use the program that wrote it, or start anew \
-         with --fresh",
+        "{} has format version {found}, this program reads version {supported}; use the program that wrote it, or \
+         start anew with --fresh",
         path.display()
     )]
     WrongVersion {
@@ -92,8 +92,8 @@ pub enum CheckpointError {
 }
 
 impl CheckpointError {
-    /// Whether an older checkpoint may stand in: this one is torn, altered or incomplete. A wrong configuration, a newer
-    /// format or a folder without permission would only be covered up by going back.
+    /// Whether an older checkpoint may stand in: this one is torn, altered or incomplete. A wrong configuration, a
+    /// newer format or a folder without permission would only be covered up by going back.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::Damaged { .. } => true,

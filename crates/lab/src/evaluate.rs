@@ -72,8 +72,10 @@ pub fn evaluate(
 ) -> Result<Option<EvaluationFinished>, LabError> {
     let board = Mutex::new(Board::default());
     let policy = run.learner.policy();
+    // The lock must be free again while the episode is played, so taking a number is a function of its own.
+    let next = || board.lock().expect("no worker panics with the lock held").next(evaluation);
     let work = || -> Result<(), LabError> {
-        while let Some(number) = board.lock().expect("no worker panics with the lock held").next(evaluation) {
+        while let Some(number) = next() {
             let mode = evaluation.noise.act_mode();
             // A copy each time: an agent that counts visits must not carry them from one episode into another.
             let mut policy = policy.clone();

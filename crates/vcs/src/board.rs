@@ -19,6 +19,15 @@ pub(crate) struct Board {
 
 impl Bus for Board {
     #[inline(always)]
+    fn prefetch(&self, address: u16) -> Option<u32> {
+        if address & 0x1000 != 0 { self.cartridge.prefetch(address) } else { None }
+    }
+
+    fn timer_reads_before_zero(&self, cycle: u64, period: u64) -> u64 {
+        self.riot.reads_before_zero(cycle, period)
+    }
+
+    #[inline(always)]
     fn read(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
         if address & 0x1000 != 0 {
             self.cartridge.read(address, cycle)

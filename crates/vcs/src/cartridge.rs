@@ -1,7 +1,8 @@
 //! Cartridges: a program of 2 to 16 KiB seen through a window of 4 KiB.
 //!
-//! The window is four segments of 1 KiB, each pointing somewhere into the program. An address in the plain part of the
-//! window is one array access; the rest (bank switches, RAM, the DPC chip) takes the slow way, chosen by kind.
+//! The window is four segments of 1 KiB, each pointing somewhere into the program, and a flat copy of what they show: an
+//! address in its plain part is one array access, and an instruction there is fetched at once. The rest (bank switches,
+//! RAM, the DPC chip) takes the slow way, chosen by kind.
 
 mod dpc;
 mod hotspots;
@@ -15,6 +16,8 @@ use dpc::Dpc;
 
 /// Program bytes kept for every kind; shorter programs are padded, so that a masked address is always inside.
 const ROM_SIZE: usize = 0x4000;
+/// The window, and room behind it for fetching four bytes at its last address.
+const VIEW_SIZE: usize = 0x1000 + 4;
 
 /// How a cartridge decodes its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -123,7 +126,10 @@ pub struct Cartridge {
     kind: CartridgeKind,
     plain_first: u16,
     plain_length: u16,
-    pub(crate) state: CartridgeState,
+    /// The plain part without its last two addresses.
+    fetch_length: u16,
+    state: CartridgeState,
+    view: [u8; VIEW_SIZE],
 }
 
 /// What changes in a cartridge while it runs.
@@ -148,9 +154,17 @@ impl Cartridge {
             rom.copy_within(..2048, 2048);
         }
         let (plain_first, plain_end) = kind.plain();
-        let state = CartridgeState { segments: [0; 4], ram: Memory([0; 128]), dpc: Dpc::default() };
-        let mut cartridge =
-            Self { rom: Arc::new(rom), kind, plain_first, plain_length: plain_end - plain_first, state };
+        let state = CartridgeState { segments: [u16::MAX; 4], ram: Memory([0; 128]), dpc: Dpc::default() };
+        let plain_length = plain_end - plain_first;
+        let mut cartridge = Self {
+            rom: Arc::new(rom),
+            kind,
+            plain_first,
+            plain_length,
+            fetch_length: plain_length.saturating_sub(2),
+            state,
+            view: [0; VIEW_SIZE],
+        };
         cartridge.select_first_bank();
         Ok(cartridge)
     }
@@ -163,6 +177,15 @@ impl Cartridge {
     /// The RAM of the cartridge; empty if it has none.
     pub fn ram(&self) -> &[u8] {
         if self.kind.has_ram() { &self.state.ram.0 } else { &[] }
+    }
+
+    pub(crate) fn state(&self) -> &CartridgeState {
+        &self.state
+    }
+
+    pub(crate) fn set_state(&mut self, state: CartridgeState) {
+        self.state = state;
+        (0..4).for_each(|window| self.show(window));
     }
 
     /// The state after power-on or reset; `random` fills the RAM, if there is any.
@@ -194,10 +217,28 @@ impl Cartridge {
         }
     }
 
+    /// Four bytes of program, if all an instruction can need of them are plain.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, address: u16) -> Option<u32> {
+        let offset = address & 0xfff;
+        if offset.wrapping_sub(self.plain_first) < self.fetch_length {
+            let at = usize::from(offset);
+            let bytes = [self.view[at], self.view[at + 1], self.view[at + 2], self.view[at + 3]];
+            Some(u32::from_le_bytes(bytes))
+        } else {
+            None
+        }
+    }
+
     #[inline(always)]
     fn byte(&self, offset: u16) -> u8 {
-        let segment = self.state.segments[usize::from(offset >> 10) & 3];
-        self.rom[(usize::from(segment) + usize::from(offset & 0x3ff)) & (ROM_SIZE - 1)]
+        self.view[usize::from(offset & 0xfff)]
+    }
+
+    /// Copies what a quarter of the window points to into the view.
+    fn show(&mut self, window: usize) {
+        let from = usize::from(self.state.segments[window]) & (ROM_SIZE - 0x400);
+        self.view[window << 10..][..0x400].copy_from_slice(&self.rom[from..from + 0x400]);
     }
 }
 

@@ -129,7 +129,7 @@ impl Console {
         Snapshot {
             config: self.config,
             kind: self.board.cartridge.kind(),
-            cartridge: self.board.cartridge.state,
+            cartridge: *self.board.cartridge.state(),
             registers: self.registers,
             ram: self.board.ram,
             riot: self.board.riot,
@@ -184,7 +184,7 @@ impl Console {
             return Err(SnapshotMismatch::Cartridge { found: snapshot.kind, expected });
         }
         self.config = snapshot.config;
-        self.board.cartridge.state = snapshot.cartridge;
+        self.board.cartridge.set_state(snapshot.cartridge);
         self.registers = snapshot.registers;
         self.board.ram = snapshot.ram;
         self.board.riot = snapshot.riot;

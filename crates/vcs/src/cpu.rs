@@ -9,10 +9,18 @@ mod decode;
 mod execute;
 mod registers;
 
+use execute::Core;
 pub(crate) use registers::Registers;
 
 /// What the processor is wired to. `cycle` is the moment of the access.
 pub(crate) trait Bus {
+    /// Four bytes of program from an address on, if reading them has no effect but to deliver them.
+    fn prefetch(&self, address: u16) -> Option<u32>;
+
+    /// How many reads of the timer, the first at `cycle` and the others `period` cycles apart, will all find it running
+    /// and neither at zero nor above 127.
+    fn timer_reads_before_zero(&self, cycle: u64, period: u64) -> u64;
+
     /// Reads a byte; `noise` is the byte that was on the wires before, which undriven bits keep.
     fn read(&mut self, address: u16, cycle: u64, noise: u8) -> u8;
 
@@ -51,18 +59,52 @@ pub(crate) enum Halt {
 
 /// Runs at most `limit` instructions. `cycle` moves on with them.
 pub(crate) fn run<B: Bus>(registers: &mut Registers, bus: &mut B, cycle: &mut u64, limit: u32) -> Halt {
-    let mut core = execute::Core::new(*registers, bus, *cycle);
-    let mut left = limit;
-    let mut halt = Halt::OutOfInstructions;
-    while 0 < left && !core.registers.jammed {
-        left -= 1;
-        core.step();
-        if core.stop {
-            halt = Halt::Requested;
-            break;
+    let mut stopped = false;
+    let mut core = Core::new(registers, bus, *cycle, limit, &mut stopped);
+    while 0 < core.left {
+        core.left -= 1;
+        match core.bus.prefetch(core.registers.busy.pc) {
+            Some(bytes) => core.step(Prefetched(bytes)),
+            None => core.step_slowly(),
         }
     }
-    *registers = core.registers;
+    let busy = core.registers.busy;
     *cycle = core.cycle;
-    halt
+    registers.busy = busy;
+    if stopped { Halt::Requested } else { Halt::OutOfInstructions }
+}
+
+/// Where an instruction's own bytes come from.
+trait Program {
+    /// The byte at the program counter.
+    fn next<B: Bus>(&mut self, core: &mut Core<'_, B>) -> u8;
+
+    /// Whether loops that wait for the timer may be run through at once.
+    const CAN_SKIP_WAITS: bool;
+}
+
+/// Bytes read beforehand, next one lowest.
+struct Prefetched(u32);
+
+impl Program for Prefetched {
+    #[inline(always)]
+    fn next<B: Bus>(&mut self, core: &mut Core<'_, B>) -> u8 {
+        let byte = self.0 as u8;
+        self.0 >>= 8;
+        core.noise = byte;
+        byte
+    }
+
+    const CAN_SKIP_WAITS: bool = true;
+}
+
+/// Each byte read from the bus when its turn comes.
+struct Bytewise;
+
+impl Program for Bytewise {
+    fn next<B: Bus>(&mut self, core: &mut Core<'_, B>) -> u8 {
+        core.read(core.registers.busy.pc)
+    }
+
+    const CAN_SKIP_WAITS: bool = false;
 }

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::PictureMode;
-use crate::tia::{BLACK_ROW, Canvas, PictureRow, Tia};
+use crate::tia::{BLACK_ROW, Canvas, PictureRow, Tia, WIDTH};
 
 /// More exposures than this are developed rather than kept.
 const MOST_EXPOSURES: usize = 4;
@@ -43,6 +43,9 @@ pub(crate) struct Film {
     pictures: [Picture; 2],
     current: u8,
     coloured: bool,
+    /// The writes of the run in progress, if it is not coloured.
+    writes: Vec<Write>,
+    first_clock: u64,
     /// Exposures of the current picture that are older than the frame in progress.
     older: usize,
     /// The undrawn rows of a frame that did not end were dimmed already.
@@ -53,7 +56,15 @@ impl Film {
     /// Two black pictures.
     pub fn black(height: u32) -> Self {
         let picture = Picture { rows: vec![BLACK_ROW; height as usize], undeveloped: Vec::new() };
-        Self { pictures: [picture.clone(), picture], current: 0, coloured: true, older: 0, dimmed: false }
+        Self {
+            pictures: [picture.clone(), picture],
+            current: 0,
+            coloured: true,
+            writes: Vec::new(),
+            first_clock: 0,
+            older: 0,
+            dimmed: false,
+        }
     }
 
     /// Makes both pictures black and forgets all exposures.
@@ -86,9 +97,8 @@ impl Film {
             self.develop();
         }
         if !self.coloured {
-            let mut before = *tia;
-            before.forget_repetition();
-            let exposure = Exposure { before, first_clock: clock, writes: Vec::with_capacity(2048), asked: 0 };
+            self.first_clock = clock;
+            let exposure = Exposure { before: *tia, first_clock: clock, writes: Vec::new(), asked: 0 };
             self.picture().undeveloped.push(exposure);
         }
     }
@@ -97,12 +107,19 @@ impl Film {
     pub fn end_run(&mut self, tia: &Tia) {
         let coloured = self.coloured;
         let older = self.older;
+        let mut writes = std::mem::take(&mut self.writes);
         let picture = self.picture();
         if !coloured && let Some(exposure) = picture.undeveloped.last_mut() {
             exposure.asked = tia.asked();
+            std::mem::swap(&mut exposure.writes, &mut writes);
         }
-        if picture.rows.len() * crate::tia::WIDTH <= tia.drawn() {
-            picture.undeveloped.drain(..older.min(picture.undeveloped.len()));
+        if picture.rows.len() * WIDTH <= tia.drawn() {
+            // Their lists of writes are used again.
+            for exposure in picture.undeveloped.drain(..older.min(picture.undeveloped.len())) {
+                writes = exposure.writes;
+            }
+            writes.clear();
+            self.writes = writes;
             self.older = 0;
         } else if coloured && !picture.undeveloped.is_empty() {
             // The older frames show below what this one reached.
@@ -171,11 +188,8 @@ impl Canvas for Film {
 
     #[inline]
     fn note(&mut self, clock: u64, register: u8, value: u8) {
-        if !self.coloured
-            && let Some(exposure) = self.picture().undeveloped.last_mut()
-        {
-            let clock = (clock - exposure.first_clock) as u32;
-            exposure.writes.push(Write { clock, register, value });
+        if !self.coloured {
+            self.writes.push(Write { clock: (clock - self.first_clock) as u32, register, value });
         }
     }
 }

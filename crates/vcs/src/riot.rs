@@ -62,6 +62,17 @@ impl Riot {
         }
     }
 
+    /// How many reads of the timer, the first at `cycle` and the others `period` cycles apart, find it between 1 and
+    /// 127 before its underflow. Such reads leave no trace.
+    pub(crate) fn reads_before_zero(&self, cycle: u64, period: u64) -> u64 {
+        if self.intervals_left(cycle) < 1 || 127 < self.intervals_left(cycle) {
+            return 0;
+        }
+        // intervals_left(c) is at least 1 while c − 1 − t0 < (v − 1) << shift.
+        let end = self.written_at + 1 + (u64::from(self.timer - 1) << self.shift);
+        (end - cycle).div_ceil(period)
+    }
+
     /// Writes a register at a cycle.
     pub(crate) fn write(&mut self, address: u16, value: u8, cycle: u64) {
         match address & 7 {
@@ -139,6 +150,21 @@ mod tests {
         assert_eq!(riot.read(0x284, 170), 0_u8.wrapping_sub(6));
         assert_eq!(riot.read(0x285, 171), 0, "the read took the flag away");
         assert_eq!(riot.read(0x284, 200), 0_u8.wrapping_sub(6), "intervals count again");
+    }
+
+    #[test]
+    fn reads_before_zero_are_those_that_find_one_or_more() {
+        for value in [1, 2, 5, 127, 128, 129, 255] {
+            for (address, period) in [(0x294, 7), (0x295, 7), (0x296, 7), (0x296, 8), (0x297, 7)] {
+                let mut riot = timer(address, value);
+                for start in [101, 102, 110, 163, 164, 165, 1000, 9000] {
+                    let count = riot.reads_before_zero(start, period);
+                    let mut value_at = |turn: u64| riot.timer_value(start + turn * period);
+                    assert!((0..count).all(|turn| (1..128).contains(&value_at(turn))));
+                    assert!(count == 0 || riot.intervals_left(start + count * period) < 1, "value {value} at {start}");
+                }
+            }
+        }
     }
 
     #[test]

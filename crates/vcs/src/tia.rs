@@ -120,6 +120,8 @@ pub(crate) struct Tia {
     masks: [Row; 6],
     /// Bits of the masks that must be made anew.
     stale: u8,
+    /// Bits of the masks that are not empty.
+    present: u8,
     latches: u16,
     hands: Hands,
 }
@@ -167,6 +169,7 @@ impl Tia {
             ark_shape: false,
             masks: [Row::EMPTY; 6],
             stale: 0,
+            present: 0,
             latches: 0,
             hands: Hands::default(),
         }

@@ -11,8 +11,7 @@ impl Cartridge {
             CartridgeKind::K2 | CartridgeKind::K4 | CartridgeKind::F6 | CartridgeKind::F6Sc | CartridgeKind::Fe => {
                 self.select(0);
             }
-            CartridgeKind::F8 | CartridgeKind::F8Sc | CartridgeKind::Dpc => self.select(1),
-            CartridgeKind::E0 => self.state.segments = [0x1000, 0x1400, 0x1800, 0x1c00],
+            CartridgeKind::F8 | CartridgeKind::F8Sc | CartridgeKind::Dpc | CartridgeKind::E0 => self.select(1),
         }
     }
 
@@ -65,7 +64,7 @@ impl Cartridge {
             CartridgeKind::E0 => {
                 if let 0xfe0..=0xff7 = offset {
                     let window = usize::from((offset - 0xfe0) >> 3);
-                    self.state.segments[window] = (offset & 7) << 10;
+                    self.point(window, (offset & 7) << 10);
                 }
             }
             CartridgeKind::Fe => self.select(u16::from(address & 0x2000 == 0)),
@@ -74,8 +73,16 @@ impl Cartridge {
     }
 
     fn select(&mut self, bank: u16) {
-        let first = bank << 12;
-        self.state.segments = [first, first + 0x400, first + 0x800, first + 0xc00];
+        for (window, offset) in [0, 0x400, 0x800, 0xc00].into_iter().enumerate() {
+            self.point(window, (bank << 12) + offset);
+        }
+    }
+
+    fn point(&mut self, window: usize, segment: u16) {
+        if self.state.segments[window] != segment {
+            self.state.segments[window] = segment;
+            self.show(window);
+        }
     }
 }
 

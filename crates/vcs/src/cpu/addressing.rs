@@ -1,14 +1,14 @@
 //! How an instruction finds its operand: which bytes it reads, in which order, and when a crossed page costs a cycle.
 
 use super::execute::Core;
-use super::{Bus, WritePlace};
+use super::{Bus, Program, WritePlace};
 
 impl<B: Bus> Core<'_, B> {
     /// The next byte of the program.
     #[inline(always)]
-    pub fn fetch(&mut self) -> u8 {
-        let byte = self.read(self.registers.pc);
-        self.registers.pc = self.registers.pc.wrapping_add(1);
+    pub fn fetch(&mut self, program: &mut impl Program) -> u8 {
+        let byte = program.next(self);
+        self.registers.busy.pc = self.registers.busy.pc.wrapping_add(1);
         byte
     }
 
@@ -28,88 +28,90 @@ impl<B: Bus> Core<'_, B> {
         self.noise = value;
         let after = self.bus.write(address, value, self.cycle, place);
         self.cycle = after.cycle;
-        self.stop |= after.stop;
+        if after.stop {
+            self.stop();
+        }
     }
 
     #[inline(always)]
     pub fn push(&mut self, value: u8, place: WritePlace) {
         self.write_at(self.stack(), value, place);
-        self.registers.s = self.registers.s.wrapping_sub(1);
+        self.registers.rare.s = self.registers.rare.s.wrapping_sub(1);
     }
 
     #[inline(always)]
     pub fn pull(&mut self) -> u8 {
-        self.registers.s = self.registers.s.wrapping_add(1);
+        self.registers.rare.s = self.registers.rare.s.wrapping_add(1);
         self.read(self.stack())
     }
 
     #[inline(always)]
     pub fn stack(&self) -> u16 {
-        0x100 | u16::from(self.registers.s)
+        0x100 | u16::from(self.registers.rare.s)
     }
 
     #[inline(always)]
-    pub fn zero_page(&mut self) -> u16 {
-        u16::from(self.fetch())
+    pub fn zero_page(&mut self, program: &mut impl Program) -> u16 {
+        u16::from(self.fetch(program))
     }
 
     #[inline(always)]
-    pub fn zero_page_x(&mut self) -> u16 {
-        u16::from(self.fetch().wrapping_add(self.registers.x))
+    pub fn zero_page_x(&mut self, program: &mut impl Program) -> u16 {
+        u16::from(self.fetch(program).wrapping_add(self.registers.busy.x))
     }
 
     #[inline(always)]
-    pub fn zero_page_y(&mut self) -> u16 {
-        u16::from(self.fetch().wrapping_add(self.registers.y))
+    pub fn zero_page_y(&mut self, program: &mut impl Program) -> u16 {
+        u16::from(self.fetch(program).wrapping_add(self.registers.busy.y))
     }
 
     #[inline(always)]
-    pub fn absolute(&mut self) -> u16 {
-        let low = self.fetch();
-        u16::from_le_bytes([low, self.fetch()])
+    pub fn absolute(&mut self, program: &mut impl Program) -> u16 {
+        let low = self.fetch(program);
+        u16::from_le_bytes([low, self.fetch(program)])
     }
 
     /// abs,X of a write: the cycle for a crossed page is part of the base cycles.
     #[inline(always)]
-    pub fn absolute_x(&mut self) -> u16 {
-        self.absolute().wrapping_add(u16::from(self.registers.x))
+    pub fn absolute_x(&mut self, program: &mut impl Program) -> u16 {
+        self.absolute(program).wrapping_add(u16::from(self.registers.busy.x))
     }
 
     #[inline(always)]
-    pub fn absolute_y(&mut self) -> u16 {
-        self.absolute().wrapping_add(u16::from(self.registers.y))
+    pub fn absolute_y(&mut self, program: &mut impl Program) -> u16 {
+        self.absolute(program).wrapping_add(u16::from(self.registers.busy.y))
     }
 
     /// abs,X of a read.
     #[inline(always)]
-    pub fn absolute_x_read(&mut self) -> u16 {
-        let base = self.absolute();
-        self.indexed_read(base, self.registers.x)
+    pub fn absolute_x_read(&mut self, program: &mut impl Program) -> u16 {
+        let base = self.absolute(program);
+        self.indexed_read(base, self.registers.busy.x)
     }
 
     #[inline(always)]
-    pub fn absolute_y_read(&mut self) -> u16 {
-        let base = self.absolute();
-        self.indexed_read(base, self.registers.y)
+    pub fn absolute_y_read(&mut self, program: &mut impl Program) -> u16 {
+        let base = self.absolute(program);
+        self.indexed_read(base, self.registers.busy.y)
     }
 
     #[inline(always)]
-    pub fn indirect_x(&mut self) -> u16 {
-        let pointer = self.zero_page_x();
+    pub fn indirect_x(&mut self, program: &mut impl Program) -> u16 {
+        let pointer = self.zero_page_x(program);
         self.pointer(pointer)
     }
 
     #[inline(always)]
-    pub fn indirect_y(&mut self) -> u16 {
-        let pointer = self.zero_page();
-        self.pointer(pointer).wrapping_add(u16::from(self.registers.y))
+    pub fn indirect_y(&mut self, program: &mut impl Program) -> u16 {
+        let pointer = self.zero_page(program);
+        self.pointer(pointer).wrapping_add(u16::from(self.registers.busy.y))
     }
 
     #[inline(always)]
-    pub fn indirect_y_read(&mut self) -> u16 {
-        let pointer = self.zero_page();
+    pub fn indirect_y_read(&mut self, program: &mut impl Program) -> u16 {
+        let pointer = self.zero_page(program);
         let base = self.pointer(pointer);
-        self.indexed_read(base, self.registers.y)
+        self.indexed_read(base, self.registers.busy.y)
     }
 
     /// The high byte does not wrap within the zero page.

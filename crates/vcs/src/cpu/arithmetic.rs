@@ -1,89 +1,70 @@
 //! What instructions do to registers and bytes, decimal mode and the undocumented ones included. No memory here.
+//!
+//! Everything is inlined, or takes registers by value: a reference handed out would keep them all in memory.
 
-use super::registers::Registers;
+use super::registers::Live;
 
-impl Registers {
+impl Live<'_> {
     /// A := A + M + C.
     #[inline(always)]
     pub fn adc(&mut self, m: u8) {
-        if self.decimal {
-            return self.adc_decimal(m);
+        if self.rare.decimal {
+            return self.take(decimal_sum(self.busy.a, m, self.busy.carry));
         }
-        let sum = u16::from(self.a) + u16::from(m) + u16::from(self.carry);
+        let sum = u16::from(self.busy.a) + u16::from(m) + u16::from(self.busy.carry);
         let result = sum as u8;
-        self.overflow = (self.a ^ result) & (m ^ result) & 0x80 != 0;
-        self.carry = 0xff < sum;
-        self.a = result;
+        self.rare.overflow = (self.busy.a ^ result) & (m ^ result) & 0x80 != 0;
+        self.busy.carry = 0xff < sum;
+        self.busy.a = result;
         self.set_nz(result);
     }
 
     /// A := A − M − (1 − C).
     #[inline(always)]
     pub fn sbc(&mut self, m: u8) {
-        if self.decimal {
-            return self.sbc_decimal(m);
+        if self.rare.decimal {
+            return self.take(decimal_difference(self.busy.a, m, self.busy.carry));
         }
         self.adc(!m);
     }
 
-    /// Digits above nine count with their value, and the overflow compares the decimal result.
-    fn adc_decimal(&mut self, m: u8) {
-        let old = self.a;
-        let sum = decimal_value(old) + decimal_value(m) + i32::from(self.carry);
-        self.carry = 99 < sum;
-        self.a = decimal_digits(sum);
-        self.set_nz(self.a);
-        self.overflow = (old ^ self.a) & (self.a ^ m) & 0x80 != 0;
-    }
-
-    /// The borrow comes from the raw bytes, not from the decimal difference.
-    fn sbc_decimal(&mut self, m: u8) {
-        let old = self.a;
-        let borrow = i32::from(!self.carry);
-        let difference = decimal_value(old) - decimal_value(m) - borrow;
-        self.carry = i32::from(m) + borrow <= i32::from(old);
-        self.a = decimal_digits(if difference < 0 { difference + 100 } else { difference });
-        self.set_nz(self.a);
-        self.overflow = (old ^ self.a) & (self.a ^ m) & 0x80 != 0;
-    }
-
     #[inline(always)]
     pub fn and(&mut self, m: u8) {
-        self.a &= m;
-        self.set_nz(self.a);
+        self.busy.a &= m;
+        self.set_nz(self.busy.a);
     }
 
     #[inline(always)]
     pub fn ora(&mut self, m: u8) {
-        self.a |= m;
-        self.set_nz(self.a);
+        self.busy.a |= m;
+        self.set_nz(self.busy.a);
     }
 
     #[inline(always)]
     pub fn eor(&mut self, m: u8) {
-        self.a ^= m;
-        self.set_nz(self.a);
+        self.busy.a ^= m;
+        self.set_nz(self.busy.a);
     }
 
     #[inline(always)]
     fn compare(&mut self, register: u8, m: u8) {
-        self.carry = m <= register;
+        self.busy.carry = m <= register;
         self.set_nz(register.wrapping_sub(m));
     }
 
     #[inline(always)]
     pub fn cmp(&mut self, m: u8) {
-        self.compare(self.a, m);
+        self.compare(self.busy.a, m);
     }
 
     #[inline(always)]
     pub fn cpx(&mut self, m: u8) {
-        self.compare(self.x, m);
+        self.compare(self.busy.x, m);
     }
 
     #[inline(always)]
     pub fn cpy(&mut self, m: u8) {
-        self.compare(self.y, m);
+        self.compare(self.busy.y, m);
     }
 
     /// The undocumented ways of doing nothing still read their operand.
@@ -92,52 +73,51 @@ impl Registers {
 
     #[inline(always)]
     pub fn bit(&mut self, m: u8) {
-        self.negative = m;
-        self.overflow = m & 0x40 != 0;
-        self.nonzero = self.a & m;
+        self.set_n_and_z(m, self.busy.a & m);
+        self.rare.overflow = m & 0x40 != 0;
     }
 
     #[inline(always)]
     pub fn lda(&mut self, m: u8) {
-        self.a = m;
+        self.busy.a = m;
         self.set_nz(m);
     }
 
     #[inline(always)]
     pub fn ldx(&mut self, m: u8) {
-        self.x = m;
+        self.busy.x = m;
         self.set_nz(m);
     }
 
     #[inline(always)]
     pub fn ldy(&mut self, m: u8) {
-        self.y = m;
+        self.busy.y = m;
         self.set_nz(m);
     }
 
     #[inline(always)]
     pub fn asl(&mut self, m: u8) -> u8 {
-        self.carry = m & 0x80 != 0;
+        self.busy.carry = m & 0x80 != 0;
         self.with_nz(m << 1)
     }
 
     #[inline(always)]
     pub fn lsr(&mut self, m: u8) -> u8 {
-        self.carry = m & 1 != 0;
+        self.busy.carry = m & 1 != 0;
         self.with_nz(m >> 1)
     }
 
     #[inline(always)]
     pub fn rol(&mut self, m: u8) -> u8 {
-        let low = u8::from(self.carry);
-        self.carry = m & 0x80 != 0;
+        let low = u8::from(self.busy.carry);
+        self.busy.carry = m & 0x80 != 0;
         self.with_nz((m << 1) | low)
     }
 
     #[inline(always)]
     pub fn ror(&mut self, m: u8) -> u8 {
-        let high = u8::from(self.carry) << 7;
-        self.carry = m & 1 != 0;
+        let high = u8::from(self.busy.carry) << 7;
+        self.busy.carry = m & 1 != 0;
         self.with_nz((m >> 1) | high)
     }
 
@@ -151,79 +131,101 @@ impl Registers {
         self.with_nz(m.wrapping_sub(1))
     }
 
+    #[inline(always)]
     pub fn slo(&mut self, m: u8) -> u8 {
         let shifted = self.asl(m);
         self.ora(shifted);
         shifted
     }
 
+    #[inline(always)]
     pub fn rla(&mut self, m: u8) -> u8 {
         let rotated = self.rol(m);
         self.and(rotated);
         rotated
     }
 
+    #[inline(always)]
     pub fn sre(&mut self, m: u8) -> u8 {
         let shifted = self.lsr(m);
         self.eor(shifted);
         shifted
     }
 
+    #[inline(always)]
     pub fn rra(&mut self, m: u8) -> u8 {
         let rotated = self.ror(m);
         self.adc(rotated);
         rotated
     }
 
+    #[inline(always)]
     pub fn dcp(&mut self, m: u8) -> u8 {
         let lower = self.dec(m);
-        self.compare(self.a, lower);
+        self.compare(self.busy.a, lower);
         lower
     }
 
+    #[inline(always)]
     pub fn isb(&mut self, m: u8) -> u8 {
         let higher = self.inc(m);
         self.sbc(higher);
         higher
     }
 
+    #[inline(always)]
     pub fn lax(&mut self, m: u8) {
         self.lda(m);
-        self.x = m;
+        self.busy.x = m;
     }
 
+    #[inline(always)]
     pub fn anc(&mut self, m: u8) {
         self.and(m);
-        self.carry = self.a & 0x80 != 0;
+        self.busy.carry = self.busy.a & 0x80 != 0;
     }
 
+    #[inline(always)]
     pub fn asr(&mut self, m: u8) {
-        self.a = self.lsr(self.a & m);
+        self.busy.a = self.lsr(self.busy.a & m);
     }
 
+    #[inline(always)]
     pub fn arr(&mut self, m: u8) {
-        self.a = self.ror(self.a & m);
-        self.carry = self.a & 0x40 != 0;
-        self.overflow = (self.a ^ (self.a << 1)) & 0x40 != 0;
+        self.busy.a = self.ror(self.busy.a & m);
+        self.busy.carry = self.busy.a & 0x40 != 0;
+        self.rare.overflow = (self.busy.a ^ (self.busy.a << 1)) & 0x40 != 0;
     }
 
+    #[inline(always)]
     pub fn sbx(&mut self, m: u8) {
-        let both = self.a & self.x;
+        let both = self.busy.a & self.busy.x;
         self.compare(both, m);
-        self.x = both.wrapping_sub(m);
+        self.busy.x = both.wrapping_sub(m);
     }
 
+    #[inline(always)]
     pub fn lxa(&mut self, m: u8) {
-        self.lax((self.a | 0xee) & m);
+        self.lax((self.busy.a | 0xee) & m);
     }
 
+    #[inline(always)]
     pub fn ane(&mut self, m: u8) {
-        self.lda((self.a | 0xee) & self.x & m);
+        self.lda((self.busy.a | 0xee) & self.busy.x & m);
     }
 
+    #[inline(always)]
     pub fn las(&mut self, m: u8) {
-        self.s &= m;
-        self.lax(self.s);
+        self.rare.s &= m;
+        self.lax(self.rare.s);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, (result, carry, overflow): (u8, bool, bool)) {
+        self.busy.a = result;
+        self.set_nz(result);
+        self.busy.carry = carry;
+        self.rare.overflow = overflow;
     }
 
     #[inline(always)]
@@ -231,6 +233,23 @@ impl Registers {
         self.set_nz(value);
         value
     }
+}
+
+/// Sum, carry and overflow. Digits above nine count with their value, and the overflow compares the decimal result.
+#[inline(never)]
+fn decimal_sum(a: u8, m: u8, carry: bool) -> (u8, bool, bool) {
+    let sum = decimal_value(a) + decimal_value(m) + i32::from(carry);
+    let result = decimal_digits(sum);
+    (result, 99 < sum, (a ^ result) & (result ^ m) & 0x80 != 0)
+}
+
+/// Difference, carry and overflow. The borrow comes from the raw bytes, not from the decimal difference.
+#[inline(never)]
+fn decimal_difference(a: u8, m: u8, carry: bool) -> (u8, bool, bool) {
+    let borrow = i32::from(!carry);
+    let difference = decimal_value(a) - decimal_value(m) - borrow;
+    let result = decimal_digits(if difference < 0 { difference + 100 } else { difference });
+    (result, i32::from(m) + borrow <= i32::from(a), (a ^ result) & (result ^ m) & 0x80 != 0)
 }
 
 fn decimal_value(byte: u8) -> i32 {
@@ -245,17 +264,27 @@ fn decimal_digits(number: i32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::Registers;
+
+    fn changed<T>(change: impl FnOnce(&mut Live<'_>) -> T) -> T {
+        let Registers { busy, mut rare } = Registers::reset(0);
+        change(&mut Live { busy, rare: &mut rare })
+    }
 
     fn added(a: u8, m: u8, carry: bool, decimal: bool) -> (u8, u8) {
-        let mut registers = Registers { a, carry, decimal, ..Registers::reset(0) };
-        registers.adc(m);
-        (registers.a, registers.status() & 0xc3)
+        changed(|live| {
+            (live.busy.a, live.busy.carry, live.rare.decimal) = (a, carry, decimal);
+            live.adc(m);
+            (live.busy.a, live.status() & 0xc3)
+        })
     }
 
     fn subtracted(a: u8, m: u8, carry: bool, decimal: bool) -> (u8, u8) {
-        let mut registers = Registers { a, carry, decimal, ..Registers::reset(0) };
-        registers.sbc(m);
-        (registers.a, registers.status() & 0xc3)
+        changed(|live| {
+            (live.busy.a, live.busy.carry, live.rare.decimal) = (a, carry, decimal);
+            live.sbc(m);
+            (live.busy.a, live.status() & 0xc3)
+        })
     }
 
     #[test]
@@ -296,11 +325,14 @@ mod tests {
 
     #[test]
     fn undocumented_loads_use_the_constant_ee() {
-        let mut registers = Registers { a: 0x01, x: 0xff, ..Registers::reset(0) };
-        registers.lxa(0xff);
-        assert_eq!((registers.a, registers.x), (0xef, 0xef));
-        let mut registers = Registers { a: 0x10, x: 0x0f, ..Registers::reset(0) };
-        registers.ane(0xff);
-        assert_eq!(registers.a, 0x0e);
+        let after = |a: u8, x: u8, operation: fn(&mut Live<'_>, u8)| {
+            changed(|live| {
+                (live.busy.a, live.busy.x) = (a, x);
+                operation(live, 0xff);
+                (live.busy.a, live.busy.x)
+            })
+        };
+        assert_eq!(after(0x01, 0xff, |live, m| live.lxa(m)), (0xef, 0xef));
+        assert_eq!(after(0x10, 0x0f, |live, m| live.ane(m)).0, 0x0e);
     }
 }

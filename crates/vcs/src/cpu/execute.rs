@@ -1,36 +1,77 @@
 //! One instruction: fetch, count, act. The table of opcodes is the `match` of [`Core::step`].
 
 use super::decode::BASE_CYCLES;
-use super::registers::Registers;
-use super::{Bus, WritePlace};
+use super::registers::{Live, Registers};
+use super::{Bus, Bytewise, Program, WritePlace};
 
-/// The processor while it runs: registers held by value, so that the compiler keeps them in machine registers.
+/// LDA, LDX and LDY of the timer at $0284, each followed by BNE; a BPL also ends at values above 127.
+const WAITS: [u32; 6] = [0xd002_84ad, 0xd002_84ae, 0xd002_84ac, 0x1002_84ad, 0x1002_84ae, 0x1002_84ac];
+/// From behind such a loop to its start.
+const WAIT_DISTANCE: i8 = -5;
+const LOAD_CYCLES: u64 = 4;
+const BRANCH_CYCLES: u64 = 2;
+
+/// The processor while it runs: registers held by value, so that the compiler keeps them in machine registers. For the
+/// same reason no reference to it leaves the loop.
 pub(super) struct Core<'a, B> {
-    pub registers: Registers,
+    pub registers: Live<'a>,
     pub bus: &'a mut B,
     pub cycle: u64,
     /// The byte last seen on the wires.
     pub noise: u8,
-    /// A write asked for the end of the frame.
-    pub stop: bool,
+    /// Instructions that may still be executed.
+    pub left: u32,
+    /// Set when a write asks for the end of the frame; then no instructions are left.
+    pub stopped: &'a mut bool,
 }
 
 impl<'a, B: Bus> Core<'a, B> {
-    pub fn new(registers: Registers, bus: &'a mut B, cycle: u64) -> Self {
-        Self { registers, bus, cycle, noise: 0, stop: false }
+    pub fn new(registers: &'a mut Registers, bus: &'a mut B, cycle: u64, left: u32, stopped: &'a mut bool) -> Self {
+        let left = if registers.rare.jammed { 0 } else { left };
+        let registers = Live { busy: registers.busy.apart(), rare: &mut registers.rare };
+        Self { registers, bus, cycle, noise: 0, left, stopped }
+    }
+
+    /// The instruction in progress shall be the last.
+    #[inline(always)]
+    pub fn stop(&mut self) {
+        *self.stopped = true;
+        self.left = 0;
+    }
+
+    /// Executes one instruction whose bytes may have effects when read. Works on a copy: see [`Core`].
+    #[inline(always)]
+    pub fn step_slowly(&mut self) {
+        let mut copy = Core {
+            registers: Live { busy: self.registers.busy.apart(), rare: &mut *self.registers.rare },
+            bus: &mut *self.bus,
+            cycle: self.cycle,
+            noise: self.noise,
+            left: self.left,
+            stopped: &mut *self.stopped,
+        };
+        copy.step_bytewise();
+        self.registers.busy = copy.registers.busy.apart();
+        (self.cycle, self.left) = (copy.cycle, copy.left);
+    }
+
+    #[inline(never)]
+    fn step_bytewise(&mut self) {
+        self.step(Bytewise);
     }
 
     /// Executes one instruction.
     #[inline(always)]
-    pub fn step(&mut self) {
+    pub fn step<P: Program>(&mut self, mut program: P) {
+        let program = &mut program;
         /// Reads the operand and hands it to an operation on the registers.
         macro_rules! read {
             ($operation:ident, immediate) => {{
-                let operand = self.fetch();
+                let operand = self.fetch(program);
                 self.registers.$operation(operand);
             }};
             ($operation:ident, $mode:ident) => {{
-                let address = self.$mode();
+                let address = self.$mode(program);
                 let operand = self.read(address);
                 self.registers.$operation(operand);
             }};
@@ -38,23 +79,23 @@ impl<'a, B: Bus> Core<'a, B> {
         /// Stores a register.
         macro_rules! write {
             ($register:ident, $mode:ident) => {{
-                let address = self.$mode();
-                self.write(address, self.registers.$register);
+                let address = self.$mode(program);
+                self.write(address, self.registers.busy.$register);
             }};
         }
         /// Reads a byte, changes it and writes it back, once each.
         macro_rules! modify {
             ($operation:ident, $mode:ident) => {{
-                let address = self.$mode();
+                let address = self.$mode(program);
                 let byte = self.read(address);
                 let changed = self.registers.$operation(byte);
                 self.write(address, changed);
             }};
         }
-        let opcode = self.fetch();
+        let opcode = self.fetch(program);
         self.cycle += u64::from(BASE_CYCLES[usize::from(opcode)]);
         match opcode {
-            0x00 => self.brk(),
+            0x00 => self.brk(program),
             0x01 => read!(ora, indirect_x),
             0x03 => modify!(slo, indirect_x),
             0x04 | 0x44 | 0x64 => read!(nop, zero_page),
@@ -63,20 +104,20 @@ impl<'a, B: Bus> Core<'a, B> {
             0x07 => modify!(slo, zero_page),
             0x08 => self.push(self.registers.status(), WritePlace::Alone),
             0x09 => read!(ora, immediate),
-            0x0a => self.registers.a = self.registers.asl(self.registers.a),
+            0x0a => self.registers.busy.a = self.registers.asl(self.registers.busy.a),
             0x0b | 0x2b => read!(anc, immediate),
             0x0c => read!(nop, absolute),
             0x0d => read!(ora, absolute),
             0x0e => modify!(asl, absolute),
             0x0f => modify!(slo, absolute),
-            0x10 => self.branch(self.registers.negative & 0x80 == 0),
+            0x10 => self.branch(program, !self.registers.busy.is_negative()),
             0x11 => read!(ora, indirect_y_read),
             0x13 => modify!(slo, indirect_y),
             0x14 | 0x34 | 0x54 | 0x74 | 0xd4 | 0xf4 => read!(nop, zero_page_x),
             0x15 => read!(ora, zero_page_x),
             0x16 => modify!(asl, zero_page_x),
             0x17 => modify!(slo, zero_page_x),
-            0x18 => self.registers.carry = false,
+            0x18 => self.registers.busy.carry = false,
             0x19 => read!(ora, absolute_y_read),
             0x1a | 0x3a | 0x5a | 0x7a | 0xda | 0xea | 0xfa => {}
             0x1b => modify!(slo, absolute_y),
@@ -84,7 +125,7 @@ impl<'a, B: Bus> Core<'a, B> {
             0x1d => read!(ora, absolute_x_read),
             0x1e => modify!(asl, absolute_x),
             0x1f => modify!(slo, absolute_x),
-            0x20 => self.jsr(),
+            0x20 => self.jsr(program),
             0x21 => read!(and, indirect_x),
             0x23 => modify!(rla, indirect_x),
             0x24 => read!(bit, zero_page),
@@ -97,18 +138,18 @@ impl<'a, B: Bus> Core<'a, B> {
                 self.registers.set_status(byte);
             }
             0x29 => read!(and, immediate),
-            0x2a => self.registers.a = self.registers.rol(self.registers.a),
+            0x2a => self.registers.busy.a = self.registers.rol(self.registers.busy.a),
             0x2c => read!(bit, absolute),
             0x2d => read!(and, absolute),
             0x2e => modify!(rol, absolute),
             0x2f => modify!(rla, absolute),
-            0x30 => self.branch(self.registers.negative & 0x80 != 0),
+            0x30 => self.branch(program, self.registers.busy.is_negative()),
             0x31 => read!(and, indirect_y_read),
             0x33 => modify!(rla, indirect_y),
             0x35 => read!(and, zero_page_x),
             0x36 => modify!(rol, zero_page_x),
             0x37 => modify!(rla, zero_page_x),
-            0x38 => self.registers.carry = true,
+            0x38 => self.registers.busy.carry = true,
             0x39 => read!(and, absolute_y_read),
             0x3b => modify!(rla, absolute_y),
             0x3d => read!(and, absolute_x_read),
@@ -120,21 +161,21 @@ impl<'a, B: Bus> Core<'a, B> {
             0x45 => read!(eor, zero_page),
             0x46 => modify!(lsr, zero_page),
             0x47 => modify!(sre, zero_page),
-            0x48 => self.push(self.registers.a, WritePlace::Alone),
+            0x48 => self.push(self.registers.busy.a, WritePlace::Alone),
             0x49 => read!(eor, immediate),
-            0x4a => self.registers.a = self.registers.lsr(self.registers.a),
+            0x4a => self.registers.busy.a = self.registers.lsr(self.registers.busy.a),
             0x4b => read!(asr, immediate),
-            0x4c => self.registers.pc = self.absolute(),
+            0x4c => self.registers.busy.pc = self.absolute(program),
             0x4d => read!(eor, absolute),
             0x4e => modify!(lsr, absolute),
             0x4f => modify!(sre, absolute),
-            0x50 => self.branch(!self.registers.overflow),
+            0x50 => self.branch(program, !self.registers.rare.overflow),
             0x51 => read!(eor, indirect_y_read),
             0x53 => modify!(sre, indirect_y),
             0x55 => read!(eor, zero_page_x),
             0x56 => modify!(lsr, zero_page_x),
             0x57 => modify!(sre, zero_page_x),
-            0x58 => self.registers.interrupt = false,
+            0x58 => self.registers.rare.interrupt = false,
             0x59 => read!(eor, absolute_y_read),
             0x5b => modify!(sre, absolute_y),
             0x5d => read!(eor, absolute_x_read),
@@ -152,19 +193,19 @@ impl<'a, B: Bus> Core<'a, B> {
                 self.registers.lda(byte);
             }
             0x69 => read!(adc, immediate),
-            0x6a => self.registers.a = self.registers.ror(self.registers.a),
+            0x6a => self.registers.busy.a = self.registers.ror(self.registers.busy.a),
             0x6b => read!(arr, immediate),
-            0x6c => self.jmp_indirect(),
+            0x6c => self.jmp_indirect(program),
             0x6d => read!(adc, absolute),
             0x6e => modify!(ror, absolute),
             0x6f => modify!(rra, absolute),
-            0x70 => self.branch(self.registers.overflow),
+            0x70 => self.branch(program, self.registers.rare.overflow),
             0x71 => read!(adc, indirect_y_read),
             0x73 => modify!(rra, indirect_y),
             0x75 => read!(adc, zero_page_x),
             0x76 => modify!(ror, zero_page_x),
             0x77 => modify!(rra, zero_page_x),
-            0x78 => self.registers.interrupt = true,
+            0x78 => self.registers.rare.interrupt = true,
             0x79 => read!(adc, absolute_y_read),
             0x7b => modify!(rra, absolute_y),
             0x7d => read!(adc, absolute_x_read),
@@ -173,59 +214,59 @@ impl<'a, B: Bus> Core<'a, B> {
             0x80 | 0x82 | 0x89 | 0xc2 | 0xe2 => read!(nop, immediate),
             0x81 => write!(a, indirect_x),
             0x83 => {
-                let address = self.indirect_x();
-                self.write(address, self.registers.a & self.registers.x);
+                let address = self.indirect_x(program);
+                self.write(address, self.registers.busy.a & self.registers.busy.x);
             }
             0x84 => write!(y, zero_page),
             0x85 => write!(a, zero_page),
             0x86 => write!(x, zero_page),
             0x87 => {
-                let address = self.zero_page();
-                self.write(address, self.registers.a & self.registers.x);
+                let address = self.zero_page(program);
+                self.write(address, self.registers.busy.a & self.registers.busy.x);
             }
-            0x88 => self.registers.y = self.registers.dec(self.registers.y),
-            0x8a => self.registers.lda(self.registers.x),
+            0x88 => self.registers.busy.y = self.registers.dec(self.registers.busy.y),
+            0x8a => self.registers.lda(self.registers.busy.x),
             0x8b => read!(ane, immediate),
             0x8c => write!(y, absolute),
             0x8d => write!(a, absolute),
             0x8e => write!(x, absolute),
             0x8f => {
-                let address = self.absolute();
-                self.write(address, self.registers.a & self.registers.x);
+                let address = self.absolute(program);
+                self.write(address, self.registers.busy.a & self.registers.busy.x);
             }
-            0x90 => self.branch(!self.registers.carry),
+            0x90 => self.branch(program, !self.registers.busy.carry),
             0x91 => write!(a, indirect_y),
             0x93 => {
-                let address = self.indirect_y();
-                self.write_high(address, self.registers.a & self.registers.x);
+                let address = self.indirect_y(program);
+                self.write_high(address, self.registers.busy.a & self.registers.busy.x);
             }
             0x94 => write!(y, zero_page_x),
             0x95 => write!(a, zero_page_x),
             0x96 => write!(x, zero_page_y),
             0x97 => {
-                let address = self.zero_page_y();
-                self.write(address, self.registers.a & self.registers.x);
+                let address = self.zero_page_y(program);
+                self.write(address, self.registers.busy.a & self.registers.busy.x);
             }
-            0x98 => self.registers.lda(self.registers.y),
+            0x98 => self.registers.lda(self.registers.busy.y),
             0x99 => write!(a, absolute_y),
-            0x9a => self.registers.s = self.registers.x,
+            0x9a => self.registers.rare.s = self.registers.busy.x,
             0x9b => {
-                let address = self.absolute_y();
-                self.registers.s = self.registers.a & self.registers.x;
-                self.write_high(address, self.registers.s);
+                let address = self.absolute_y(program);
+                self.registers.rare.s = self.registers.busy.a & self.registers.busy.x;
+                self.write_high(address, self.registers.rare.s);
             }
             0x9c => {
-                let address = self.absolute_x();
-                self.write_high(address, self.registers.y);
+                let address = self.absolute_x(program);
+                self.write_high(address, self.registers.busy.y);
             }
             0x9d => write!(a, absolute_x),
             0x9e => {
-                let address = self.absolute_y();
-                self.write_high(address, self.registers.x);
+                let address = self.absolute_y(program);
+                self.write_high(address, self.registers.busy.x);
             }
             0x9f => {
-                let address = self.absolute_y();
-                self.write_high(address, self.registers.a & self.registers.x);
+                let address = self.absolute_y(program);
+                self.write_high(address, self.registers.busy.a & self.registers.busy.x);
             }
             0xa0 => read!(ldy, immediate),
             0xa1 => read!(lda, indirect_x),
@@ -235,24 +276,24 @@ impl<'a, B: Bus> Core<'a, B> {
             0xa5 => read!(lda, zero_page),
             0xa6 => read!(ldx, zero_page),
             0xa7 => read!(lax, zero_page),
-            0xa8 => self.registers.ldy(self.registers.a),
+            0xa8 => self.registers.ldy(self.registers.busy.a),
             0xa9 => read!(lda, immediate),
-            0xaa => self.registers.ldx(self.registers.a),
+            0xaa => self.registers.ldx(self.registers.busy.a),
             0xab => read!(lxa, immediate),
             0xac => read!(ldy, absolute),
             0xad => read!(lda, absolute),
             0xae => read!(ldx, absolute),
             0xaf => read!(lax, absolute),
-            0xb0 => self.branch(self.registers.carry),
+            0xb0 => self.branch(program, self.registers.busy.carry),
             0xb1 => read!(lda, indirect_y_read),
             0xb3 => read!(lax, indirect_y_read),
             0xb4 => read!(ldy, zero_page_x),
             0xb5 => read!(lda, zero_page_x),
             0xb6 => read!(ldx, zero_page_y),
             0xb7 => read!(lax, zero_page_y),
-            0xb8 => self.registers.overflow = false,
+            0xb8 => self.registers.rare.overflow = false,
             0xb9 => read!(lda, absolute_y_read),
-            0xba => self.registers.ldx(self.registers.s),
+            0xba => self.registers.ldx(self.registers.rare.s),
             0xbb => read!(las, absolute_y_read),
             0xbc => read!(ldy, absolute_x_read),
             0xbd => read!(lda, absolute_x_read),
@@ -265,21 +306,21 @@ impl<'a, B: Bus> Core<'a, B> {
             0xc5 => read!(cmp, zero_page),
             0xc6 => modify!(dec, zero_page),
             0xc7 => modify!(dcp, zero_page),
-            0xc8 => self.registers.y = self.registers.inc(self.registers.y),
+            0xc8 => self.registers.busy.y = self.registers.inc(self.registers.busy.y),
             0xc9 => read!(cmp, immediate),
-            0xca => self.registers.x = self.registers.dec(self.registers.x),
+            0xca => self.registers.busy.x = self.registers.dec(self.registers.busy.x),
             0xcb => read!(sbx, immediate),
             0xcc => read!(cpy, absolute),
             0xcd => read!(cmp, absolute),
             0xce => modify!(dec, absolute),
             0xcf => modify!(dcp, absolute),
-            0xd0 => self.branch(self.registers.nonzero != 0),
+            0xd0 => self.branch(program, !self.registers.busy.is_zero()),
             0xd1 => read!(cmp, indirect_y_read),
             0xd3 => modify!(dcp, indirect_y),
             0xd5 => read!(cmp, zero_page_x),
             0xd6 => modify!(dec, zero_page_x),
             0xd7 => modify!(dcp, zero_page_x),
-            0xd8 => self.registers.decimal = false,
+            0xd8 => self.registers.rare.decimal = false,
             0xd9 => read!(cmp, absolute_y_read),
             0xdb => modify!(dcp, absolute_y),
             0xdd => read!(cmp, absolute_x_read),
@@ -292,87 +333,113 @@ impl<'a, B: Bus> Core<'a, B> {
             0xe5 => read!(sbc, zero_page),
             0xe6 => modify!(inc, zero_page),
             0xe7 => modify!(isb, zero_page),
-            0xe8 => self.registers.x = self.registers.inc(self.registers.x),
+            0xe8 => self.registers.busy.x = self.registers.inc(self.registers.busy.x),
             0xe9 | 0xeb => read!(sbc, immediate),
             0xec => read!(cpx, absolute),
             0xed => read!(sbc, absolute),
             0xee => modify!(inc, absolute),
             0xef => modify!(isb, absolute),
-            0xf0 => self.branch(self.registers.nonzero == 0),
+            0xf0 => self.branch(program, self.registers.busy.is_zero()),
             0xf1 => read!(sbc, indirect_y_read),
             0xf3 => modify!(isb, indirect_y),
             0xf5 => read!(sbc, zero_page_x),
             0xf6 => modify!(inc, zero_page_x),
             0xf7 => modify!(isb, zero_page_x),
-            0xf8 => self.registers.decimal = true,
+            0xf8 => self.registers.rare.decimal = true,
             0xf9 => read!(sbc, absolute_y_read),
             0xfb => modify!(isb, absolute_y),
             0xfd => read!(sbc, absolute_x_read),
             0xfe => modify!(inc, absolute_x),
             0xff => modify!(isb, absolute_x),
-            0x02 | 0x12 | 0x22 | 0x32 | 0x42 | 0x52 | 0x62 | 0x72 | 0x92 | 0xb2 | 0xd2 | 0xf2 => {
-                self.registers.jammed = true
+            0x02 | 0x12 | 0x22 | 0x32 | 0x42 | 0x52 | 0x62 | 0x72 | 0x92 | 0xb2 | 0xd2 | 0xf2 => self.jam(),
+        }
+    }
+
+    #[inline(always)]
+    fn branch<P: Program>(&mut self, program: &mut P, taken: bool) {
+        let distance = self.fetch(program) as i8;
+        if taken {
+            let next = self.registers.busy.pc;
+            let target = next.wrapping_add_signed(i16::from(distance));
+            let extra = if (next ^ target) >> 8 == 0 { 1 } else { 2 };
+            self.cycle += extra;
+            self.registers.busy.pc = target;
+            if P::CAN_SKIP_WAITS && distance == WAIT_DISTANCE {
+                let (turns, period) = skip_wait(self.bus, target, self.cycle, self.left, extra);
+                self.cycle += turns * period;
+                self.left -= 2 * turns as u32;
             }
         }
     }
 
     #[inline(always)]
-    fn branch(&mut self, taken: bool) {
-        let distance = self.fetch() as i8;
-        if taken {
-            let next = self.registers.pc;
-            let target = next.wrapping_add_signed(i16::from(distance));
-            self.cycle += if (next ^ target) >> 8 == 0 { 1 } else { 2 };
-            self.registers.pc = target;
-        }
+    fn jam(&mut self) {
+        self.registers.rare.jammed = true;
+        self.left = 0;
     }
 
     /// The stores that AND with the high byte of their address plus one.
+    #[inline(always)]
     fn write_high(&mut self, address: u16, value: u8) {
         self.write(address, value & ((address >> 8) as u8).wrapping_add(1));
     }
 
-    fn jmp_indirect(&mut self) {
-        let pointer = self.absolute();
+    #[inline(always)]
+    fn jmp_indirect(&mut self, program: &mut impl Program) {
+        let pointer = self.absolute(program);
         let low = self.read(pointer);
         let next = (pointer & 0xff00) | (pointer.wrapping_add(1) & 0xff);
-        self.registers.pc = u16::from_le_bytes([low, self.read(next)]);
+        self.registers.busy.pc = u16::from_le_bytes([low, self.read(next)]);
     }
 
     #[inline(always)]
-    fn jsr(&mut self) {
-        let low = self.fetch();
+    fn jsr(&mut self, program: &mut impl Program) {
+        let low = self.fetch(program);
         self.read(self.stack());
-        let [return_low, return_high] = self.registers.pc.to_le_bytes();
+        let [return_low, return_high] = self.registers.busy.pc.to_le_bytes();
         self.push(return_high, WritePlace::FirstPush);
         self.push(return_low, WritePlace::LaterPush);
-        self.registers.pc = u16::from_le_bytes([low, self.read(self.registers.pc)]);
+        self.registers.busy.pc = u16::from_le_bytes([low, self.fetch(program)]);
     }
 
     #[inline(always)]
     fn rts(&mut self) {
         self.read(self.stack());
         let low = self.pull();
-        self.registers.pc = u16::from_le_bytes([low, self.pull()]);
-        self.fetch();
+        self.registers.busy.pc = u16::from_le_bytes([low, self.pull()]);
+        self.read(self.registers.busy.pc);
+        self.registers.busy.pc = self.registers.busy.pc.wrapping_add(1);
     }
 
+    #[inline(always)]
     fn rti(&mut self) {
         self.read(self.stack());
         let status = self.pull();
         self.registers.set_status(status);
         let low = self.pull();
-        self.registers.pc = u16::from_le_bytes([low, self.pull()]);
+        self.registers.busy.pc = u16::from_le_bytes([low, self.pull()]);
     }
 
-    fn brk(&mut self) {
-        self.fetch();
-        let [low, high] = self.registers.pc.to_le_bytes();
+    #[inline(always)]
+    fn brk(&mut self, program: &mut impl Program) {
+        self.fetch(program);
+        let [low, high] = self.registers.busy.pc.to_le_bytes();
         self.push(high, WritePlace::FirstPush);
         self.push(low, WritePlace::LaterPush);
         self.push(self.registers.status(), WritePlace::LaterPush);
-        self.registers.interrupt = true;
+        self.registers.rare.interrupt = true;
         let low = self.read(0xfffe);
-        self.registers.pc = u16::from_le_bytes([low, self.read(0xffff)]);
+        self.registers.busy.pc = u16::from_le_bytes([low, self.read(0xffff)]);
     }
+}
+
+/// Programs wait for the timer in a loop of a load and a branch back to it. Every turn of it does the same until the
+/// timer is at zero; all turns but the last are taken at once. The next load overwrites what they loaded. Returns the
+/// turns to skip and the cycles of each.
+#[inline(never)]
+fn skip_wait<B: Bus>(bus: &B, target: u16, cycle: u64, left: u32, extra: u64) -> (u64, u64) {
+    let period = LOAD_CYCLES + BRANCH_CYCLES + extra;
+    let loads_timer = matches!(bus.prefetch(target), Some(bytes) if WAITS.contains(&bytes));
+    let turns = if loads_timer { bus.timer_reads_before_zero(cycle + LOAD_CYCLES, period) } else { 0 };
+    (turns.min(u64::from(left / 2)), period)
 }

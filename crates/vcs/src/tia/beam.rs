@@ -1,6 +1,5 @@
 //! The beam: frames, the window of visible lines, and catching the picture up to a clock.
 
-use super::row::Row;
 use super::{Ark, BALL, BLANK, Canvas, LINE, M0, P0, P1, PLAYFIELD, Tia, WIDTH};
 
 /// Pixels blanked by the comb.
@@ -144,7 +143,7 @@ impl Tia {
                 self.make_masks();
             }
             if !(whole && self.collisions_repeat) {
-                self.collide(Row::span(first, end));
+                self.collide(first, end);
                 self.collisions_repeat = whole;
             }
             if whole && self.row_repeats {
@@ -178,6 +177,15 @@ impl Tia {
         }
         if stale >> PLAYFIELD & 1 == 1 {
             self.make_playfield();
+        }
+        self.note_presence();
+    }
+
+    /// Which objects have any pixel.
+    pub(super) fn note_presence(&mut self) {
+        self.present = 0;
+        for (object, mask) in self.masks.iter().enumerate() {
+            self.present |= u8::from(mask.0[0] | mask.0[1] | mask.0[2] != 0) << object;
         }
     }
 }

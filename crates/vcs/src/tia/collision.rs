@@ -23,23 +23,51 @@ const PAIRS: [(usize, usize, u16); 15] = [
     (M0, M1, 1 << 14),
 ];
 
+/// The latches that a set of objects could set, by the set's bits.
+const LATCHES_OF: [u16; 64] = {
+    let mut table = [0; 64];
+    let mut set = 0;
+    while set < 64 {
+        let mut i = 0;
+        while i < PAIRS.len() {
+            let (one, other, latch) = PAIRS[i];
+            if set >> one & 1 == 1 && set >> other & 1 == 1 {
+                table[set] |= latch;
+            }
+            i += 1;
+        }
+        set += 1;
+    }
+    table
+};
+
 impl Tia {
-    /// Latches every pair that meets within the span.
+    /// Latches every pair that meets within pixels `first..end`.
     #[inline]
-    pub(super) fn collide(&mut self, span: Row) {
-        for word in 0..3 {
-            let masks = self.masks.map(|mask| mask.0[word] & span.0[word]);
-            let (mut any, mut shared) = (0, 0);
-            for mask in masks {
+    pub(super) fn collide(&mut self, first: u8, end: u8) {
+        if LATCHES_OF[usize::from(self.present & 63)] & !self.latches == 0 {
+            return;
+        }
+        let span = Row::span(first, end);
+        for word in usize::from(first >> 6)..=usize::from((end - 1) >> 6).min(2) {
+            let inside = span.0[word];
+            let mut any = self.masks[0].0[word] & inside;
+            let mut shared = 0;
+            for mask in &self.masks[1..] {
+                let mask = mask.0[word] & inside;
                 shared |= any & mask;
                 any |= mask;
             }
             if shared != 0 {
-                for (one, other, latch) in PAIRS {
-                    if masks[one] & masks[other] != 0 {
-                        self.latches |= latch;
-                    }
-                }
+                self.latch(word, inside);
+            }
+        }
+    }
+
+    fn latch(&mut self, word: usize, inside: u64) {
+        for (one, other, latch) in PAIRS {
+            if self.masks[one].0[word] & self.masks[other].0[word] & inside != 0 {
+                self.latches |= latch;
             }
         }
     }
@@ -61,9 +89,10 @@ mod tests {
             let mut tia = Tia::reset(ConsoleConfig::default());
             tia.masks[one] = Row::span(100, 108);
             tia.masks[other] = Row::span(107, 110);
-            tia.collide(Row::span(0, 107));
+            tia.note_presence();
+            tia.collide(0, 107);
             assert_eq!(tia.latches, 0, "the shared pixel lies behind the span");
-            tia.collide(Row::span(107, 160));
+            tia.collide(107, 160);
             assert_eq!(tia.collision_register(register), bits, "{one} {other}");
             assert_eq!(tia.latches.count_ones(), 1);
         };

@@ -1,6 +1,6 @@
 //! HMOVE: how far an object moves, by the cycle of the line at which HMOVE is written and the object's motion nibble.
 
-use super::{Ark, LINE, Tia, WIDTH};
+use super::{Ark, LINE, M0, P0, P1, Tia, WIDTH};
 
 /// The least motion of an early HMOVE, for cycles 0 to 20.
 const EARLY: [i16; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 1, 2, 3, 4, 4, 5, 6];
@@ -13,14 +13,25 @@ impl Tia {
         if self.config.hmove_comb && has_comb(cycle) {
             self.comb = true;
         }
-        for (position, &nibble) in self.positions.iter_mut().zip(&self.motions) {
-            *position = moved(*position, motion(cycle, nibble));
+        for object in 0..self.positions.len() {
+            let motion = motion(cycle, self.motions[object]);
+            if motion != 0 {
+                self.positions[object] = moved(self.positions[object], motion);
+                self.changed(object);
+            }
         }
-        self.suppressed = [false; 2];
-        self.ark = Ark::Off;
-        self.ark_shape = false;
+        for player in [P0, P1] {
+            if self.suppressed[player] {
+                self.suppressed[player] = false;
+                self.changed(player);
+            }
+        }
+        if self.ark != Ark::Off || self.ark_shape {
+            self.ark = Ark::Off;
+            self.ark_shape = false;
+            self.changed(M0);
+        }
         self.hmove_clock = clock;
-        self.stale |= 0b1_1111;
     }
 }
 

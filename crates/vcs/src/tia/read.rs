@@ -30,7 +30,9 @@ impl Tia {
                 let swapped = self.config.swapped_ports;
                 Hands { fire: [input.fire && !swapped, input.fire && swapped], ..Hands::default() }
             }
-            Controller::Paddles { swapped: false } => Hands { fire: [false; 2], resistances: [first, second, OPEN, OPEN] },
+            Controller::Paddles { swapped: false } => {
+                Hands { fire: [false; 2], resistances: [first, second, OPEN, OPEN] }
+            }
             Controller::Paddles { swapped: true } => Hands { fire: [false; 2], resistances: [second, first, 0, 0] },
         };
     }

@@ -67,9 +67,10 @@ impl Tia {
         after
     }
 
-    /// Carries out a write that may change the picture.
+    /// Carries out a write again, catching up first whatever it changes: that is always right, only slower.
     pub fn replay<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) {
         let target = clock + self.delay(register, clock);
+        self.catch_up(target, canvas);
         self.change(register, value, clock, target, canvas);
     }
 
@@ -172,8 +173,6 @@ impl Tia {
             0x2a => {
                 self.catch_up(target, canvas);
                 self.hmove(clock);
-                self.row_repeats = false;
-                self.collisions_repeat = false;
             }
             0x2b => self.motions = [0; 5],
             0x2c => {

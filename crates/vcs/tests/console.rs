@@ -1,0 +1,146 @@
+//! Facts about whole consoles running arbitrary bytes: nothing breaks, snapshots go on bit for bit, and a frame that was
+//! not coloured can be coloured later as if it had been.
+
+use proptest::prelude::*;
+use sane_env::Stream;
+use sane_vcs::{Cartridge, CartridgeKind, Console, ConsoleConfig, Controller, Input, PictureMode, Snapshot, TvFormat};
+
+/// Opcodes and operands that reach the chips more often than random bytes do.
+const LIKELY: [u8; 24] = [
+    0x85, 0x86, 0x84, 0x8d, 0xa5, 0xa9, 0xa2, 0xca, 0xd0, 0x4c, 0x20, 0x60, 0x02, 0x00, 0x2a, 0x1b, 0x0d, 0x10, 0x96,
+    0x84, 0xfb, 0xad, 0xf8, 0xe0,
+];
+
+fn console(kind: CartridgeKind, seed: u64) -> Console {
+    let mut stream = Stream::named(seed, "program");
+    let share = 1 + stream.below(16);
+    let mut program: Vec<u8> = (0..kind.sizes().0)
+        .map(|_| match stream.below(16) < share {
+            true => LIKELY[stream.below(LIKELY.len() as u64) as usize],
+            false => stream.next_u64() as u8,
+        })
+        .collect();
+    // Opcodes that jam the processor would end most runs after a few instructions.
+    for byte in &mut program {
+        if *byte & 0x1f == 0x12 || (*byte & 0x9f == 0x02) {
+            *byte = 0xea;
+        }
+    }
+    let config = ConsoleConfig {
+        tv: if stream.below(2) == 0 { TvFormat::Ntsc } else { TvFormat::Pal },
+        first_line: stream.below(60) as u32,
+        height: stream.below(260) as u32,
+        hmove_comb: stream.below(4) != 0,
+        controller: match stream.below(3) {
+            0 => Controller::Paddles { swapped: stream.below(2) == 0 },
+            _ => Controller::Joystick,
+        },
+        swapped_ports: stream.below(2) == 0,
+    };
+    let mut console = Console::power_on(Cartridge::new(kind, &program).expect("the size fits"), config);
+    console.reset();
+    console
+}
+
+fn input(stream: &mut Stream) -> Input {
+    let bits = stream.next_u64();
+    let bit = |i: u32| bits >> i & 1 == 1;
+    Input {
+        up: bit(0),
+        down: bit(1),
+        left: bit(2),
+        right: bit(3),
+        fire: bit(4),
+        reset: bit(5),
+        select: bit(6),
+        left_difficulty_a: bit(7),
+        right_difficulty_a: bit(8),
+        paddles: [stream.next_u64() as i32, stream.below(800_000) as i32],
+    }
+}
+
+fn kinds() -> impl Strategy<Value = CartridgeKind> {
+    prop::sample::select(CartridgeKind::ALL.to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_program_runs_and_an_uncoloured_frame_loses_nothing(kind in kinds(), seed in any::<u64>()) {
+        let mut stream = Stream::named(seed, "input");
+        let mut coloured = console(kind, seed);
+        let mut mixed = coloured.clone();
+        for frame in 0..24 {
+            let input = input(&mut stream);
+            let report = coloured.run_frame(&input, PictureMode::Coloured);
+            let mode = if stream.below(3) == 0 { PictureMode::Coloured } else { PictureMode::CollisionsOnly };
+            prop_assert_eq!(mixed.run_frame(&input, mode), report);
+            prop_assert_eq!(mixed.ram(), coloured.ram());
+            if mode == PictureMode::Coloured || stream.below(4) == 0 {
+                mixed.develop();
+                prop_assert!(mixed.screen() == coloured.screen(), "frame {}", frame);
+            }
+            if stream.below(16) == 0 {
+                coloured.reset();
+                mixed.reset();
+            }
+        }
+        prop_assert_eq!(coloured.screen().len(), 160 * coloured.config().height as usize);
+    }
+
+    #[test]
+    fn a_snapshot_restored_into_a_fresh_console_goes_on_bit_for_bit(kind in kinds(), seed in any::<u64>()) {
+        let mut stream = Stream::named(seed, "input");
+        let mut original = console(kind, seed);
+        let mut fresh = original.clone();
+        for _ in 0..1 + stream.below(8) {
+            let mode = if stream.below(2) == 0 { PictureMode::Coloured } else { PictureMode::CollisionsOnly };
+            original.run_frame(&input(&mut stream), mode);
+        }
+        let bytes = postcard::to_allocvec(&original.snapshot()).expect("a snapshot can be written");
+        let snapshot: Snapshot = postcard::from_bytes(&bytes).expect("and read");
+        fresh.restore(&snapshot).expect("the kinds agree");
+        for _ in 0..8 {
+            let input = input(&mut stream);
+            prop_assert_eq!(
+                fresh.run_frame(&input, PictureMode::Coloured),
+                original.run_frame(&input, PictureMode::Coloured)
+            );
+            prop_assert_eq!(fresh.ram(), original.ram());
+            prop_assert!(fresh.screen() == original.screen());
+        }
+        prop_assert_eq!(fresh.snapshot(), original.snapshot());
+    }
+}
+
+#[test]
+fn a_program_that_never_touches_the_picture_chip_is_broken_off_after_25_000_instructions() {
+    // JMP $F000, three cycles each.
+    let mut program = vec![0xea; 4096];
+    program[..3].copy_from_slice(&[0x4c, 0x00, 0xf0]);
+    program[0xffc..0xffe].copy_from_slice(&[0x00, 0xf0]);
+    let cartridge = Cartridge::new(CartridgeKind::K4, &program).expect("the size fits");
+    let mut console = Console::power_on(cartridge, ConsoleConfig::default());
+    console.reset();
+    let report = console.run_frame(&Input::default(), PictureMode::Coloured);
+    assert!(report.partial);
+    assert_eq!(report.lines, 3 * 25_000 / 76);
+}
+
+#[test]
+fn a_snapshot_of_another_kind_of_cartridge_is_refused() {
+    let mut four = console(CartridgeKind::K4, 1);
+    let eight = console(CartridgeKind::F8, 1);
+    let error = four.restore(&eight.snapshot()).expect_err("the kinds differ");
+    assert_eq!(
+        error.to_string(),
+        "the snapshot is of a F8 cartridge, this console holds a 4K one; restore it with its own game"
+    );
+}
+
+#[test]
+fn memory_after_power_on_is_the_documented_one() {
+    let console = console(CartridgeKind::K4, 1);
+    assert_eq!(console.ram()[..8], [0xb8, 0x96, 0xc0, 0x49, 0xcb, 0x55, 0xc8, 0x7f]);
+}

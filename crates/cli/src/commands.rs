@@ -7,6 +7,7 @@ mod config;
 mod eval;
 mod export;
 mod minatar;
+mod report;
 mod roms;
 mod runs;
 mod train;
@@ -31,6 +32,8 @@ pub enum Command {
     Export(export::Args),
     /// Compare the MinAtar games with recorded runs of the Python package
     Minatar(minatar::Args),
+    /// Make tables, figures and one page of many runs
+    Report(report::Args),
     /// Find, fetch and check the ROMs of the Atari games
     Roms(roms::Args),
     /// List runs, show one, print the digest of its state
@@ -49,6 +52,7 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Eval(args) => eval::run(args, output),
         Command::Export(args) => export::run(args, output),
         Command::Minatar(args) => minatar::run(args, output),
+        Command::Report(args) => report::run(args, output),
         Command::Roms(args) => roms::run(args, output),
         Command::Runs(args) => runs::run(args, output),
         Command::Train(args) => train::run(args, output),

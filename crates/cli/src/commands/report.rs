@@ -1,0 +1,111 @@
+//! `sane report`: many runs in; one page, tables and figures out.
+
+use crate::output::{Failure, Outcome, Output};
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::prelude::*;
+use sane_report::{Report, ReportError, Run, SetAside, find_runs, read_run};
+use serde_json::json;
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `sane report`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sane report runs                        all runs below runs/, into report/
+  sane report runs/boxing -o boxing       the runs of one game
+  sane report runs other/runs -o both     runs of two places in one report
+  sane report runs --at 10000000          tables of evaluations made after 10 million interactions
+  sane report runs --json | jq .scores    the numbers, for scripts
+
+What comes out: index.html (one page, opens from disk, nothing else needed), tables.md, tables.tex, the numbers
+as CSV, and figures/ as SVG and PNG. Runs of different budgets or settings get sections of their own and are
+never averaged. A run that cannot be read is set aside, with its reason on the page.")]
+pub struct Args {
+    /// Folders with runs, at any depth
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Folder for the report
+    #[arg(long, short, default_value = "report", value_name = "OUT")]
+    output: PathBuf,
+    /// Put evaluations after this many interactions of training into the tables [default: the runs' whole budget]
+    #[arg(long, value_name = "INTERACTIONS")]
+    at: Option<u64>,
+    /// Print the numbers as JSON as well
+    #[arg(long)]
+    json: bool,
+}
+
+/// Makes the report.
+pub fn run(args: Args, output: &Output) -> Outcome {
+    if let Some(folder) = args.folders.iter().find(|folder| !folder.is_dir()) {
+        return Err(Failure::Usage(format!(
+            "{} is not a folder; name one that holds runs, as runs/ after `sane train`",
+            folder.display()
+        )));
+    }
+    let (runs, set_aside) = read_all(&find_runs(&args.folders)?, output)?;
+    let report = Report::of(runs, set_aside, args.at);
+    for run in &report.set_aside {
+        output.note(format!("set aside: {}: {}", run.folder, run.reason));
+    }
+    let files = report.files()?;
+    for file in &files {
+        write(&args.output.join(&file.path), &file.bytes)?;
+    }
+    for section in &report.sections {
+        output.note(&section.title);
+        for remark in &section.remarks {
+            output.note(format!("  {remark}"));
+        }
+    }
+    if args.json {
+        let mut numbers = report.json();
+        numbers["files"] = files.iter().map(|file| json!(args.output.join(&file.path))).collect();
+        output.result(serde_json::to_string_pretty(&numbers)?);
+    } else {
+        output.result(args.output.join("index.html").display());
+    }
+    Ok(())
+}
+
+/// Reads all runs side by side; those that cannot be read are set aside. None readable is an error.
+fn read_all(folders: &[PathBuf], output: &Output) -> Result<(Vec<Run>, Vec<SetAside>), Failure> {
+    let bar = ProgressBar::new(folders.len() as u64);
+    if output.is_quiet() || !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} runs read, {eta} left")?);
+    let read: Vec<(&PathBuf, Result<Run, ReportError>)> = folders
+        .par_iter()
+        .map(|folder| {
+            let run = read_run(folder);
+            bar.inc(1);
+            (folder, run)
+        })
+        .collect();
+    bar.finish_and_clear();
+    let (mut runs, mut set_aside) = (Vec::new(), Vec::new());
+    for (folder, run) in read {
+        match run {
+            Ok(run) => runs.push(run),
+            Err(error) => {
+                set_aside.push(SetAside { folder: folder.display().to_string(), reason: error.to_string() });
+            }
+        }
+    }
+    match set_aside.first() {
+        Some(first) if runs.is_empty() => {
+            Err(ReportError::NoneUsable { count: set_aside.len(), first: first.reason.clone() }.into())
+        }
+        _ => Ok((runs, set_aside)),
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! `sane report` as a process: what it writes, what it says, how it exits.
+
+#[path = "../../report/tests/support/mod.rs"]
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use support::MadeUp;
+
+fn report(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
+    command.current_dir(folder).arg("report").args(arguments).output().expect("sane starts")
+}
+
+fn check_exit(output: &Output, code: i32, said: &str) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    assert!(text.contains(said), "{text}");
+}
+
+fn write_runs(root: &Path) {
+    for (agent, score) in [("q-sane", 80.0), ("noisynet", 60.0)] {
+        for seed in 1..=2 {
+            MadeUp::small("boxing", agent, seed, score + seed as f64).write(&root.join("runs"));
+        }
+    }
+}
+
+#[test]
+fn a_report_is_a_page_tables_numbers_and_figures() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let output = report(root.path(), &["runs", "-o", "out"]);
+    check_exit(&output, 0, "1 world, 2 agents; seeds per world and agent: 2.");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "out/index.html\n");
+    let expected = [
+        "index.html",
+        "tables.md",
+        "tables.tex",
+        "scores.csv",
+        "aggregates.csv",
+        "improvement.csv",
+        "curves.csv",
+        "runs.csv",
+        "figures/learning-curve-grid.svg",
+        "figures/learning-curve-grid.png",
+        "figures/profiles-noise-off.svg",
+    ];
+    for name in expected {
+        let bytes = fs::read(root.path().join("out").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(!bytes.is_empty(), "{name}");
+    }
+    let page = fs::read_to_string(root.path().join("out/index.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("81.5 ± 0.7"));
+}
+
+#[test]
+fn json_holds_the_numbers_for_scripts() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let output = report(root.path(), &["runs", "--json"]);
+    check_exit(&output, 0, "");
+    let numbers: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let scores = numbers["scores"].as_array().unwrap();
+    let score = |agent: &str| {
+        let wanted = |row: &&serde_json::Value| row["agent"] == agent && row["measure"] == "noise-off";
+        scores.iter().find(wanted).unwrap()["mean"].as_f64().unwrap()
+    };
+    assert_eq!((score("q-sane"), score("noisynet")), (81.5, 61.5));
+    assert_eq!(numbers["runs"].as_array().unwrap().len(), 4);
+    assert!(root.path().join("report/index.html").exists());
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_wrong_usage() {
+    let root = tempfile::tempdir().unwrap();
+    check_exit(&report(root.path(), &["rusn"]), 2, "rusn is not a folder");
+    check_exit(&report(root.path(), &[]), 2, "DIR");
+}
+
+#[test]
+fn folders_without_runs_fail_with_what_was_expected() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("runs/boxing")).unwrap();
+    check_exit(&report(root.path(), &["runs"]), 1, "no run below runs: expected folders with config.toml");
+    assert!(!root.path().join("report").exists());
+}
+
+#[test]
+fn a_spoilt_run_is_set_aside_and_nothing_but_spoilt_runs_is_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let spoil = |run: &str| {
+        let events = root.path().join("runs/boxing").join(run).join("events.jsonl");
+        let text = fs::read_to_string(&events).unwrap();
+        fs::write(&events, text.replacen("{\"event\"", "{event", 1)).unwrap();
+    };
+    spoil("q-sane/seed-2");
+    check_exit(&report(root.path(), &["runs"]), 0, "set aside: runs/boxing/q-sane/seed-2");
+    let page = fs::read_to_string(root.path().join("report/index.html")).unwrap();
+    assert!(page.contains("Set aside") && page.contains("events.jsonl, line 1"));
+    ["q-sane/seed-1", "noisynet/seed-1", "noisynet/seed-2"].into_iter().for_each(spoil);
+    check_exit(&report(root.path(), &["runs"]), 1, "none of the 4 runs can be used");
+}
+
+#[test]
+fn a_file_in_the_way_of_the_report_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    fs::write(root.path().join("out"), "in the way").unwrap();
+    check_exit(&report(root.path(), &["runs", "-o", "out"]), 1, "cannot create out");
+}

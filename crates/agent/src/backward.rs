@@ -66,7 +66,7 @@ impl Backward {
     }
 
     /// All derivatives towards activations, down to h(s). Returns what the KL of σ(s) adds to the loss.
-    pub fn to_features(
+    pub fn down_to_features(
         &mut self,
         network: &Network,
         params: &[f32],

@@ -275,7 +275,7 @@ impl Learner {
         let perturbed = if work.online.sigma.is_some() { network.perturbed() } else { 0 };
         let regulariser: Option<Regulariser> = config.objective.regulariser(perturbed, deviations);
         let Workspace { online, backward, .. } = work;
-        loss += backward.to_features(network, params, online, regulariser.as_ref());
+        loss += backward.down_to_features(network, params, online, regulariser.as_ref());
         probe.finished(Phase::HeadBackward);
         backward.through_torso(network, params, online, &batch.states, kind);
         probe.finished(Phase::TorsoBackward);

@@ -102,7 +102,8 @@ fn plain_twin(other: &Learner, world: &EnvSpec) -> Learner {
 #[test]
 fn without_sigma_every_noisy_agent_is_plain_dqn_bit_for_bit() {
     let world = atari_like();
-    let silent: [(&str, fn(&str) -> bool); 8] = [
+    type IsSilent = fn(&str) -> bool;
+    let silent: [(&str, IsSilent); 8] = [
         ("sane", |name| name.starts_with("sigma2")),
         ("q-sane", |name| name.starts_with("sigma2")),
         ("sane-constant", |name| name == "sigma"),

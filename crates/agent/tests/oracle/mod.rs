@@ -21,6 +21,9 @@ pub struct Expected {
     pub targets: Vec<f64>,
 }
 
+/// A state's log(1 + n).
+pub type LogVisits<'a> = dyn Fn(&[u8]) -> f64 + 'a;
+
 /// A learn step's inputs, all but the online parameters.
 pub struct Inputs<'a> {
     pub model: Model<'a>,
@@ -29,7 +32,7 @@ pub struct Inputs<'a> {
     /// `online.z_in1` and the like, as [`Learner::last_step`] gives them.
     pub trace: &'a [NamedTensor],
     /// log(1 + n) of a state, if the module reads it.
-    pub log_visits: Option<&'a dyn Fn(&[u8]) -> f64>,
+    pub log_visits: Option<&'a LogVisits<'a>>,
 }
 
 impl Inputs<'_> {

@@ -116,13 +116,13 @@ impl Model<'_> {
                     _ => sigma[0],
                 };
                 let epsilon = LayerNoise { noise, example, k, l, m };
-                for j in 0..m {
+                for (j, bias_j) in bias.iter_mut().enumerate() {
                     for i in 0..l {
                         let place = j * l + i;
                         weight[place] =
                             weight[place] + deviation(place, j, Some(i)) * N::constant(epsilon.of_weight(j, i));
                     }
-                    bias[j] = bias[j] + deviation(m * l + j, j, None) * N::constant(epsilon.of_bias(j));
+                    *bias_j = *bias_j + deviation(m * l + j, j, None) * N::constant(epsilon.of_bias(j));
                 }
             }
             x = dense(&weight, &bias, &x);
@@ -175,7 +175,6 @@ impl Model<'_> {
         match self.config.objective {
             Objective::TdError => N::constant(0.0),
             Objective::Elbo { kl_weight } => {
-                let outputs = sigmas.first().map_or(1, Vec::len);
                 let share = |g: usize| match &self.config.exploration {
                     Exploration::SaneLayerwise { .. } => perturbed[g],
                     Exploration::SaneWeightwise { .. } => 1.0,
@@ -183,8 +182,8 @@ impl Model<'_> {
                 };
                 let mut total = square;
                 for sigma in sigmas {
-                    for g in 0..outputs.min(sigma.len()) {
-                        let term = kl(sigma[g]) - half;
+                    for (g, &sigma_g) in sigma.iter().enumerate() {
+                        let term = kl(sigma_g) - half;
                         total = total + N::constant(share(g) / sigmas.len() as f64) * term;
                     }
                 }

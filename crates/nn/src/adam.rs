@@ -55,16 +55,14 @@ impl Adam {
     pub fn apply(&mut self, params: &mut [f32], gradients: &[f32], range: Range<usize>) {
         assert_eq!((params.len(), gradients.len()), (self.first.len(), self.first.len()), "adam: another layout");
         let (kernel, coefficients) = (self.kernel, self.coefficients);
-        let step =
-            |(((p, g), m), v): (((&mut [f32], &[f32]), &mut [f32]), &mut [f32])| kernel.adam(&coefficients, g, p, m, v);
         let (p, g) = (&mut params[range.clone()], &gradients[range.clone()]);
         let (m, v) = (&mut self.first[range.clone()], &mut self.second[range]);
         if p.len() <= TASK {
-            step((((p, g), m), v));
+            kernel.adam(&coefficients, g, p, m, v);
         } else {
             let tasks =
                 p.par_chunks_mut(TASK).zip(g.par_chunks(TASK)).zip(m.par_chunks_mut(TASK)).zip(v.par_chunks_mut(TASK));
-            tasks.for_each(step);
+            tasks.for_each(|(((p, g), m), v)| kernel.adam(&coefficients, g, p, m, v));
         }
     }
 

@@ -58,6 +58,14 @@ pub(crate) enum Order {
     Pixels,
 }
 
+/// Where a layer stands in its torso.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub input: ImageShape,
+    pub order: Order,
+    pub has_bias: bool,
+}
+
 /// One layer with its tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Conv {
@@ -80,7 +88,7 @@ pub(crate) struct Conv {
     pixels: Offsets,
     /// Where each weight row finds its input inside a window.
     weight_inputs: Offsets,
-    /// Where each row of output pixels begins in the inputs of a group, and the step between its pixels.
+    /// Where each row of output pixels begins in the input, and the step between its pixels.
     pixel_rows: Offsets,
     pixel_step: usize,
     weight_rows: Offsets,
@@ -88,18 +96,9 @@ pub(crate) struct Conv {
 }
 
 impl Conv {
-    /// Checks the shapes, adds `{name}.weight` and perhaps `{name}.bias` to the layout and builds the tables, for weight
-    /// gradients of up to `examples` at once.
-    pub fn new(
-        kernel: Kernel,
-        name: &str,
-        spec: ConvSpec,
-        input: ImageShape,
-        order: Order,
-        has_bias: bool,
-        examples: usize,
-        layout: &mut Layout,
-    ) -> Result<Self, NnError> {
+    /// Checks the shapes, adds `{name}.weight` and perhaps `{name}.bias` to the layout and builds the tables.
+    pub fn new(kernel: Kernel, name: &str, spec: ConvSpec, place: Place, layout: &mut Layout) -> Result<Self, NnError> {
+        let Place { input, order, has_bias } = place;
         let ConvSpec { channels, kernel: window, stride } = spec;
         for (what, size) in
             [("the number of output channels", channels), ("the kernel size", window), ("the stride", stride)]
@@ -127,7 +126,6 @@ impl Conv {
         if let Some(&elements) = elements.iter().find(|&&elements| u128::from(u32::MAX) < elements) {
             return Err(NnError::TooLarge { layer: name.to_owned(), elements, limit: u128::from(u32::MAX) });
         }
-        let in_len = if order == Order::Planes { input.len() } else { input.padded_len() };
         let plane = input.height * input.width;
         let row_of = |c: usize, y: usize, x: usize| match order {
             Order::Planes => (c * window + y) * window + x,
@@ -176,9 +174,7 @@ impl Conv {
             run_len,
             pixels: Offsets::every(padded(channels), output.height * output.width),
             weight_inputs,
-            pixel_rows: Offsets::new(
-                (0..examples).flat_map(|e| (0..output.height).map(move |y| e * in_len + at(y * stride, 0))),
-            ),
+            pixel_rows: Offsets::new((0..output.height).map(|y| at(y * stride, 0))),
             pixel_step: stride * in_stride,
             weight_rows: Offsets::every(LANES, weight_len),
             zero: Offsets::every(0, 1),
@@ -194,7 +190,7 @@ impl Conv {
         let product = Product {
             a: x,
             rows: &self.windows,
-            row_range: 0..self.windows.len(),
+            row_count: self.windows.len(),
             segments: &self.runs,
             segment_count: self.runs.len(),
             length: self.run_len,
@@ -211,9 +207,8 @@ impl Conv {
         self.kernel.product(&product, from, y, Activation::Relu);
     }
 
-    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], over `examples` that lie one behind
-    /// the other in `x` and `dy`.
-    pub fn add_gradient(&self, examples: usize, x: &[f32], dy: &[f32], dw: &mut [f32], db: &mut [f32], from: From<'_>) {
+    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], for one example.
+    pub fn add_gradient(&self, x: &[f32], dy: &[f32], dw: &mut [f32], db: &mut [f32], from: From<'_>) {
         let out_stride = padded(self.output.channels);
         if matches!(from, From::Zero) {
             db.fill(0.0);
@@ -221,9 +216,9 @@ impl Conv {
         let product = Product {
             a: x,
             rows: &self.weight_inputs,
-            row_range: 0..self.weight_inputs.len(),
+            row_count: self.weight_inputs.len(),
             segments: &self.pixel_rows,
-            segment_count: examples * self.output.height,
+            segment_count: self.pixel_rows.len(),
             length: self.output.width,
             step: self.pixel_step,
             b: dy,
@@ -235,7 +230,7 @@ impl Conv {
             ahead: Ahead::Nothing,
         };
         self.kernel.product(&product, from, dw, Activation::Linear);
-        self.kernel.add_column_sums(db, &dy[..examples * self.output.padded_len()], out_stride);
+        self.kernel.add_column_sums(db, &dy[..self.output.padded_len()], out_stride);
     }
 
     /// Length of the transposed weights that [`Conv::add_input_gradient`] reads.
@@ -264,35 +259,25 @@ impl Conv {
     /// dx += for each tap of the window, dy[pixel] · w[tap], scattered to where the tap reads; for one example.
     pub fn add_input_gradient(&self, transposed: &[f32], dy: &[f32], dx: &mut [f32]) {
         let (in_stride, out_stride) = (padded(self.input.channels), padded(self.output.channels));
-        let pixels = self.pixels.len();
-        let mut first = 0;
-        // A few pixels at a time, through all taps: what they scatter to stays in the first-level cache meanwhile.
-        while first < pixels {
-            let end = (first + PIXELS_AT_ONCE).min(pixels);
-            for (tap, weights) in transposed.chunks(in_stride * out_stride).enumerate() {
-                let at = (tap / self.window * self.input.width + tap % self.window) * in_stride;
-                let product = Product {
-                    a: dy,
-                    rows: &self.pixels,
-                    row_range: first..end,
-                    segments: &self.zero,
-                    segment_count: 1,
-                    length: out_stride,
-                    step: 1,
-                    b: weights,
-                    b_stride: LANES,
-                    b_panel: out_stride * LANES,
-                    panels: in_stride / LANES,
-                    c_rows: &self.windows,
-                    c_panel: LANES,
-                    ahead: Ahead::Nothing,
-                };
-                self.kernel.product(&product, From::C, &mut dx[at..], Activation::Linear);
-            }
-            first = end;
+        for (tap, weights) in transposed.chunks(in_stride * out_stride).enumerate() {
+            let at = (tap / self.window * self.input.width + tap % self.window) * in_stride;
+            let product = Product {
+                a: dy,
+                rows: &self.pixels,
+                row_count: self.pixels.len(),
+                segments: &self.zero,
+                segment_count: 1,
+                length: out_stride,
+                step: 1,
+                b: weights,
+                b_stride: LANES,
+                b_panel: out_stride * LANES,
+                panels: in_stride / LANES,
+                c_rows: &self.windows,
+                c_panel: LANES,
+                ahead: Ahead::Nothing,
+            };
+            self.kernel.product(&product, From::C, &mut dx[at..], Activation::Linear);
         }
     }
 }
-
-/// Output pixels per pass of the input gradient: whole tiles of six and of twelve rows.
-const PIXELS_AT_ONCE: usize = 24;

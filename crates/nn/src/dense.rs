@@ -141,7 +141,7 @@ impl Dense {
             let product = Product {
                 a: x.as_slice(),
                 rows: &self.x_rows,
-                row_range: 0..batch,
+                row_count: batch,
                 segments: &self.zero,
                 segment_count: 1,
                 length: self.inputs,
@@ -208,7 +208,7 @@ impl Dense {
         }
         let panel_len = self.inputs * LANES;
         let (coefficients, m, v) = adam.parts(self.weight.clone());
-        let run = |(task, ((p, m), v)): (usize, ((&mut [f32], &mut [f32]), &mut [f32]))| {
+        let run = |task: usize, p: &mut [f32], m: &mut [f32], v: &mut [f32]| {
             self.for_each_block(x, dy, task, p.len() / panel_len, |product, at| {
                 self.kernel.product_adam(product, &coefficients, &mut p[at..], &mut m[at..], &mut v[at..]);
             });
@@ -216,9 +216,11 @@ impl Dense {
         let p = &mut params[self.weight.clone()];
         let len = TASK_PANELS * panel_len;
         if self.is_small(x) {
-            p.chunks_mut(len).zip(m.chunks_mut(len)).zip(v.chunks_mut(len)).enumerate().for_each(run);
+            let tasks = p.chunks_mut(len).zip(m.chunks_mut(len)).zip(v.chunks_mut(len));
+            tasks.enumerate().for_each(|(task, ((p, m), v))| run(task, p, m, v));
         } else {
-            p.par_chunks_mut(len).zip(m.par_chunks_mut(len)).zip(v.par_chunks_mut(len)).enumerate().for_each(run);
+            let tasks = p.par_chunks_mut(len).zip(m.par_chunks_mut(len)).zip(v.par_chunks_mut(len));
+            tasks.enumerate().for_each(|(task, ((p, m), v))| run(task, p, m, v));
         }
     }
 
@@ -249,7 +251,7 @@ impl Dense {
             let product = Product {
                 a: &x.as_slice()[first..],
                 rows: &self.input_columns,
-                row_range: 0..count,
+                row_count: count,
                 segments: &self.zero,
                 segment_count: 1,
                 length: x.rows(),

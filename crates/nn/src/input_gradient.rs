@@ -94,7 +94,7 @@ impl InputGradient {
                 let product = Product {
                     a: &params[head.layer.weight.clone()][first * LANES..],
                     rows: &self.range_rows,
-                    row_range: 0..count,
+                    row_count: count,
                     segments,
                     segment_count: segments.len(),
                     length: LANES,

@@ -15,7 +15,6 @@ pub use elementwise::AdamCoefficients;
 use gaussian::Shape;
 pub(crate) use product::Ahead;
 use product::{Source, Start, Store};
-use std::ops::Range;
 
 /// Number of lanes; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
@@ -214,7 +213,7 @@ impl Kernel {
     /// sums[j] ← sums[j] + Σ_r d[r·stride + j], row after row.
     pub fn add_column_sums(self, sums: &mut [f32], d: &[f32], stride: usize) {
         assert!(
-            sums.len() <= stride && d.len() % stride == 0,
+            sums.len() <= stride && d.len().is_multiple_of(stride),
             "column sums: {} columns of rows of {stride}",
             sums.len()
         );
@@ -250,7 +249,7 @@ impl Kernel {
     pub(crate) fn transpose(self, from: &[f32], to: &mut [f32], to_stride: usize) {
         let rows = from.len() / LANES;
         assert!(
-            from.len() % (LANES * LANES) == 0 && rows <= to_stride,
+            from.len().is_multiple_of(LANES * LANES) && rows <= to_stride,
             "transpose: {} floats, stride {to_stride}",
             from.len()
         );
@@ -274,8 +273,8 @@ impl Kernel {
 pub(crate) struct Product<'a> {
     pub a: &'a [f32],
     pub rows: &'a Offsets,
-    /// Which rows of A, and of C, take part.
-    pub row_range: Range<usize>,
+    /// How many rows of A, and of C, take part.
+    pub row_count: usize,
     pub segments: &'a Offsets,
     pub segment_count: usize,
     pub length: usize,
@@ -311,8 +310,8 @@ impl Product<'_> {
     /// Checks every address of the formula against the slices.
     fn source(&self) -> Source<'_> {
         let steps = self.segment_count * self.length;
-        assert!(!self.row_range.is_empty() && 0 < steps && 0 < self.panels, "product: nothing to compute");
-        let last_a = self.rows.largest_of(self.row_range.end)
+        assert!(0 < self.row_count && 0 < steps && 0 < self.panels, "product: nothing to compute");
+        let last_a = self.rows.largest_of(self.row_count)
             + self.segments.largest_of(self.segment_count)
             + (self.length - 1) * self.step;
         assert!(last_a < self.a.len(), "product: A is read at {last_a} of {}", self.a.len());
@@ -320,7 +319,7 @@ impl Product<'_> {
         assert!(end_b <= self.b.len(), "product: B is read up to {end_b} of {}", self.b.len());
         Source {
             a: self.a.as_ptr(),
-            rows: &self.rows.values()[self.row_range.clone()],
+            rows: &self.rows.values()[..self.row_count],
             segments: &self.segments.values()[..self.segment_count],
             length: self.length,
             step: self.step,
@@ -334,7 +333,7 @@ impl Product<'_> {
 
     /// One more than the last element of C that is touched.
     fn end_c(&self) -> usize {
-        self.c_rows.largest_of(self.row_range.end) + (self.panels - 1) * self.c_panel + LANES
+        self.c_rows.largest_of(self.row_count) + (self.panels - 1) * self.c_panel + LANES
     }
 }
 
@@ -351,7 +350,7 @@ impl Kernel {
                 Start::Bias(bias.as_ptr())
             }
         };
-        let rows = &p.c_rows.values()[p.row_range.clone()];
+        let rows = &p.c_rows.values()[..p.row_count];
         let is_rectified = activation == Activation::Relu;
         dispatch!(
             self,
@@ -371,7 +370,7 @@ impl Kernel {
         let source = p.source();
         let end = p.end_c();
         assert!(end <= c.len() && end <= m.len() && end <= v.len(), "product_adam: parameters are written up to {end}");
-        let rows = &p.c_rows.values()[p.row_range.clone()];
+        let rows = &p.c_rows.values()[..p.row_count];
         let sink =
             product::Update { p: c.as_mut_ptr(), m: m.as_mut_ptr(), v: v.as_mut_ptr(), rows, panel: p.c_panel, k };
         dispatch!(self, product_adam(source, sink));

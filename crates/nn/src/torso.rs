@@ -7,7 +7,7 @@
 mod backward;
 
 use crate::buffer::Buffer;
-use crate::conv::{Conv, ConvSpec, ImageShape, Order};
+use crate::conv::{Conv, ConvSpec, ImageShape, Order, Place};
 use crate::error::NnError;
 use crate::kernels::Kernel;
 use crate::matrix::Matrix;
@@ -60,7 +60,7 @@ struct Group {
     observation: Buffer,
     /// Activations of one example, for passes that keep nothing.
     passing: Vec<Buffer>,
-    /// Gradients of every layer's outputs before ReLU, for the examples of the group.
+    /// Gradients of every layer's outputs before ReLU, of one example.
     d_activations: Vec<Buffer>,
     gradient: Buffer,
 }
@@ -86,33 +86,23 @@ impl Torso {
             return Err(NnError::ZeroSize { layer: "input".to_owned(), what });
         }
         let first = layout.len();
-        let per_group = max_batch.div_ceil(group_count(max_batch));
         let mut layers: Vec<Conv> = Vec::new();
         for (i, &conv) in spec.layers.iter().enumerate() {
             let (input, order) = layers.last().map_or((spec.input, Order::Planes), |last| (last.output, Order::Pixels));
-            layers.push(Conv::new(
-                kernel,
-                &format!("conv{}", i + 1),
-                conv,
-                input,
-                order,
-                spec.has_bias,
-                per_group,
-                layout,
-            )?);
+            let place = Place { input, order, has_bias: spec.has_bias };
+            layers.push(Conv::new(kernel, &format!("conv{}", i + 1), conv, place, layout)?);
         }
         let params = first..layout.len();
         let order = match layers.last() {
             Some(last) => InputOrder::image(last.output.channels, last.output.height * last.output.width),
             None => InputOrder::natural(spec.input.len()),
         };
-        let activations = |count: usize, examples: usize| {
-            layers.iter().take(count).map(|layer| Buffer::zeros(examples * layer.output.padded_len())).collect()
-        };
+        let activations =
+            |count: usize| layers.iter().take(count).map(|layer| Buffer::zeros(layer.output.padded_len())).collect();
         let group = || Group {
             observation: Buffer::zeros(spec.input.len()),
-            passing: activations(layers.len().saturating_sub(1), 1),
-            d_activations: activations(layers.len(), per_group),
+            passing: activations(layers.len().saturating_sub(1)),
+            d_activations: activations(layers.len()),
             gradient: Buffer::zeros(params.len()),
         };
         Ok(Self {

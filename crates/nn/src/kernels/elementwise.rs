@@ -78,6 +78,7 @@ unsafe fn tree_sum<V: Lanes>(v: V) -> f32 {
 
 #[inline(always)]
 pub(crate) unsafe fn dot<V: Lanes>(x: &[f32], y: &[f32]) -> f32 {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let mut sums = [V::splat(0.0); 4];
         let mut i = 0;
@@ -108,6 +109,7 @@ macro_rules! each_piece {
 
 #[inline(always)]
 pub(crate) unsafe fn axpy<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let alpha = V::splat(alpha);
         each_piece!(y, i => piece::<V>(y, i).fma(alpha, piece(x, i)));
@@ -116,6 +118,7 @@ pub(crate) unsafe fn axpy<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
 
 #[inline(always)]
 pub(crate) unsafe fn axpy_relu<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let alpha = V::splat(alpha);
         each_piece!(y, i => piece::<V>(y, i).fma(alpha, piece(x, i)).relu());
@@ -124,6 +127,7 @@ pub(crate) unsafe fn axpy_relu<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
 
 #[inline(always)]
 pub(crate) unsafe fn multiply<V: Lanes>(out: &mut [f32], x: &[f32], y: &[f32]) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe { each_piece!(out, i => piece::<V>(x, i).mul(piece(y, i))) }
 }
 
@@ -134,6 +138,7 @@ pub(crate) unsafe fn add_product<V: Lanes>(out: &mut [f32], x: &[f32], y: &[f32]
 
 #[inline(always)]
 pub(crate) unsafe fn relu<V: Lanes>(y: &mut [f32]) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe { each_piece!(y, i => piece::<V>(y, i).relu()) }
 }
 
@@ -144,6 +149,7 @@ pub(crate) unsafe fn mask<V: Lanes>(d: &mut [f32], h: &[f32]) {
 
 #[inline(always)]
 pub(crate) unsafe fn scale<V: Lanes>(y: &mut [f32], alpha: f32) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let alpha = V::splat(alpha);
         each_piece!(y, i => piece::<V>(y, i).mul(alpha));
@@ -152,12 +158,14 @@ pub(crate) unsafe fn scale<V: Lanes>(y: &mut [f32], alpha: f32) {
 
 #[inline(always)]
 pub(crate) unsafe fn add<V: Lanes>(y: &mut [f32], x: &[f32]) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe { each_piece!(y, i => piece::<V>(y, i).add(piece(x, i))) }
 }
 
 /// `sums[j] (+)= Σ_r d[r·stride + j]`, row after row.
 #[inline(always)]
 pub(crate) unsafe fn column_sums<V: Lanes>(sums: &mut [f32], d: &[f32], stride: usize) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let rows = d.len() / stride;
         each_piece!(sums, j => {
@@ -180,6 +188,7 @@ pub(crate) unsafe fn column_sums<V: Lanes>(sums: &mut [f32], d: &[f32], stride: 
 /// The processor has the instructions of `V`; sixteen floats are accessible at `p`, `m` and `v`.
 #[inline(always)]
 pub(crate) unsafe fn adam_lanes<V: Lanes>(k: &AdamCoefficients, g: V, p: V, m: V, v: V) -> (V, V, V) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let g = g.mul(V::splat(k.gradient_scale));
         let m = m.mul(V::splat(k.beta1)).fma(g, V::splat(1.0 - k.beta1));
@@ -191,6 +200,7 @@ pub(crate) unsafe fn adam_lanes<V: Lanes>(k: &AdamCoefficients, g: V, p: V, m: V
 
 #[inline(always)]
 pub(crate) unsafe fn adam<V: Lanes>(k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) {
+    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let mut i = 0;
         while i < g.len() {

@@ -2,6 +2,7 @@
 //!
 //! Bits: sixteen xoshiro128++ generators side by side. Numbers: Box–Muller with polynomials for ln and sin. Only operations
 //! that IEEE 754 rounds in one way occur (+, −, ×, ÷, √, never a fused multiply-add), so every path computes the same values.
+#![allow(clippy::needless_range_loop, reason = "loops over lanes read like the vectors they become")]
 
 /// What becomes of each normal number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,7 +79,7 @@ fn ln(x: f32) -> f32 {
 #[inline(always)]
 fn sin_pi(t: f32) -> f32 {
     const C: [f32; 7] =
-        [3.141_592_7, -5.167_713, 2.550_164, -0.599_264_5, 0.082_145_89, -0.007_370_431, 0.000_466_302_8];
+        [std::f32::consts::PI, -5.167_713, 2.550_164, -0.599_264_5, 0.082_145_89, -0.007_370_431, 0.000_466_302_8];
     let t2 = t * t;
     t * (C[0] + t2 * (C[1] + t2 * (C[2] + t2 * (C[3] + t2 * (C[4] + t2 * (C[5] + t2 * C[6]))))))
 }

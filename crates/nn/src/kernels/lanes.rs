@@ -131,6 +131,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             let x = unsafe { _mm256_set1_ps(x) };
             Self(x, x)
         }
@@ -140,6 +141,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f32) {
+            // SAFETY: the trait's contract, which the caller keeps.
             unsafe {
                 _mm256_storeu_ps(to, self.0);
                 _mm256_storeu_ps(to.add(8), self.1);
@@ -147,6 +149,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn fma(self, a: Self, b: Self) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             unsafe { Self(_mm256_fmadd_ps(a.0, b.0, self.0), _mm256_fmadd_ps(a.1, b.1, self.1)) }
         }
         #[inline(always)]
@@ -155,6 +158,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn mul(self, b: Self) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             unsafe { Self(_mm256_mul_ps(self.0, b.0), _mm256_mul_ps(self.1, b.1)) }
         }
         #[inline(always)]
@@ -163,6 +167,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn sqrt(self) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             unsafe { Self(_mm256_sqrt_ps(self.0), _mm256_sqrt_ps(self.1)) }
         }
         #[inline(always)]
@@ -175,6 +180,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn where_positive(self, h: Self) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             unsafe {
                 let zero = _mm256_setzero_ps();
                 Self(
@@ -208,6 +214,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             Self(unsafe { _mm512_set1_ps(x) })
         }
         #[inline(always)]
@@ -216,6 +223,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f32) {
+            // SAFETY: the trait's contract, which the caller keeps.
             unsafe { _mm512_storeu_ps(to, self.0) }
         }
         #[inline(always)]
@@ -224,6 +232,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn add(self, b: Self) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             Self(unsafe { _mm512_add_ps(self.0, b.0) })
         }
         #[inline(always)]
@@ -232,6 +241,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn div(self, b: Self) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             Self(unsafe { _mm512_div_ps(self.0, b.0) })
         }
         #[inline(always)]
@@ -240,6 +250,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn relu(self) -> Self {
+            // SAFETY: the trait's contract, which the caller keeps.
             Self(unsafe { _mm512_max_ps(_mm512_setzero_ps(), self.0) })
         }
         #[inline(always)]

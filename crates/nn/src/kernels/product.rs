@@ -6,6 +6,7 @@
 //!
 //! Convolutions and dense layers, forward and backward, are instances of it; see `conv.rs` and `dense.rs`. Each element is
 //! summed sequentially over (s, t) with one rounding per step, whatever the tile, so tiles and blocks do not change bits.
+#![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and panel in several arrays at once")]
 
 use super::elementwise::{AdamCoefficients, adam_lanes};
 use super::lanes::Lanes;
@@ -40,6 +41,9 @@ pub(crate) enum Ahead {
 pub(crate) trait Sink<V: Lanes>: Copy {
     /// Most reduction steps between two visits of C.
     const BLOCK: usize;
+    /// Whether `finish` is so long that the compiler will not unroll it over a tile. The sums then go through memory once at
+    /// the end, lest they live there throughout.
+    const IS_LONG: bool;
     /// The value at which the sum of element (`row`, `panel`) begins.
     ///
     /// # Safety
@@ -96,6 +100,15 @@ fn panels_at_once<V: Lanes>(rows: usize) -> usize {
     }
 }
 
+/// Rows of a tile that covers `panels` panels; more than `TILE_PANELS` are only taken for very few rows.
+const fn tile_height<V: Lanes>(panels: usize) -> usize {
+    match panels {
+        4 => 1,
+        2 if V::TILE_PANELS < 2 => 3,
+        _ => V::TILE_ROWS,
+    }
+}
+
 /// One group of `NP` panels, in blocks of the reduction.
 #[inline(always)]
 unsafe fn blocks<V: Lanes, S: Sink<V>, const NP: usize>(source: Source<'_>, sink: S, panel: usize) {
@@ -119,7 +132,9 @@ unsafe fn blocks<V: Lanes, S: Sink<V>, const NP: usize>(source: Source<'_>, sink
                 done += now;
             }
         } else {
-            let at_once = (S::BLOCK / length).max(1);
+            // Where every step of A lies on a line of its own, A needs as much of the cache as B.
+            let steps = if source.step < 16 { S::BLOCK } else { S::BLOCK / 2 };
+            let at_once = (steps / length).max(1);
             let mut done = 0;
             while done < segments.len() {
                 let now = (segments.len() - done).min(at_once);
@@ -145,7 +160,7 @@ unsafe fn tiles<V: Lanes, S: Sink<V>, const NP: usize>(
     is_last: bool,
 ) {
     let rows = source.rows.len();
-    let height = (V::TILE_ROWS * V::TILE_PANELS / NP).clamp(1, V::TILE_ROWS);
+    let height = const { tile_height::<V>(NP) };
     let count = rows.div_ceil(height);
     let steps = source.segments.len() * source.length;
     let share = if source.ahead == Ahead::BlockOfB { steps.div_ceil(count) } else { 0 };
@@ -160,7 +175,7 @@ unsafe fn tiles<V: Lanes, S: Sink<V>, const NP: usize>(
             macro_rules! with_height {
                 ($($mr:literal)*) => {
                     match end - row {
-                        $($mr if $mr <= V::TILE_ROWS => tile_of::<V, S, $mr, NP>(source, sink, row, block),)*
+                        $($mr if const { $mr <= tile_height::<V>(NP) } => tile_of::<V, S, $mr, NP>(source, sink, row, block),)*
                         _ => unreachable!("a tile has at most {height} rows"),
                     }
                 };
@@ -238,6 +253,7 @@ unsafe fn tile_of<V: Lanes, S: Sink<V>, const MR: usize, const NP: usize>(
                 b = b.wrapping_add(source.b_stride);
             }
         }
+        let sums = if S::IS_LONG { std::hint::black_box(sums) } else { sums };
         for i in 0..MR {
             for j in 0..NP {
                 sink.finish(row + i, panel + j, is_last, sums[i][j]);
@@ -276,6 +292,7 @@ impl Store<'_> {
 
 impl<V: Lanes> Sink<V> for Store<'_> {
     const BLOCK: usize = BLOCK;
+    const IS_LONG: bool = false;
 
     #[inline(always)]
     unsafe fn start(&self, row: usize, panel: usize, is_first: bool) -> V {
@@ -312,6 +329,7 @@ pub(crate) struct Update<'a> {
 impl<V: Lanes> Sink<V> for Update<'_> {
     /// The sum must be complete when it arrives.
     const BLOCK: usize = usize::MAX;
+    const IS_LONG: bool = true;
 
     #[inline(always)]
     unsafe fn start(&self, row: usize, panel: usize, _: bool) -> V {

@@ -1,9 +1,9 @@
 //! The torso's way back: gradient of the features in, gradients of all convolution parameters out.
 //!
-//! A group goes through the layers from the last to the first. Weight gradients are summed over the whole group at once, so
-//! that a weight is visited once per group and not once per example; the groups' sums are then added in order.
+//! A group takes its examples one after the other through the layers, from the last to the first, so that an example's
+//! activations and gradients stay in the second-level cache; the groups' sums are then added in order.
 
-use super::{Group, Observations, Observed, Torso, Trace, activation, group_count};
+use super::{Observations, Torso, Trace, activation, group_count};
 use crate::buffer::Buffer;
 use crate::conv::Conv;
 use crate::kernels::{From, Kernel};
@@ -48,13 +48,15 @@ impl Torso {
         let per_group = batch.div_ceil(group_count(batch));
         let groups = &mut groups[..batch.div_ceil(per_group)];
         groups.par_iter_mut().zip(&trace.groups).enumerate().for_each(|(g, (group, kept))| {
-            let examples = g * per_group..batch.min((g + 1) * per_group);
-            let backward = Backward { kernel: *kernel, layers, transposed, range: range.clone(), examples };
-            backward.start(group, features, d_features, order.width());
-            for l in (1..layers.len()).rev() {
-                backward.inner_layer(l, group, kept);
+            let backward = Backward { kernel: *kernel, layers, transposed, range: range.clone() };
+            for (e, example) in (g * per_group..batch.min((g + 1) * per_group)).enumerate() {
+                let width = order.width();
+                let (features, d_features) =
+                    (&features.padded_row(example)[..width], &d_features.padded_row(example)[..width]);
+                backward.start(&mut group.d_activations, features, d_features);
+                let x = observed.get(example, &mut group.observation);
+                backward.add_example(x, kept, e, &mut group.d_activations, &mut group.gradient);
             }
-            backward.first_layer(group, &observed);
         });
         gradients[range.clone()].par_chunks_mut(SUM_TASK).enumerate().for_each(|(task, sum)| {
             let at = task * SUM_TASK..task * SUM_TASK + sum.len();
@@ -66,51 +68,35 @@ impl Torso {
     }
 }
 
-/// The backward pass of one group of examples.
+/// The backward pass of one example.
 struct Backward<'a> {
     kernel: Kernel,
     layers: &'a [Conv],
     transposed: &'a [Buffer],
     /// Place of all convolution parameters in the flat buffers.
     range: Range<usize>,
-    /// Which examples of the batch.
-    examples: Range<usize>,
 }
 
 impl Backward<'_> {
     /// The gradient of the last layer's output before ReLU.
-    fn start(&self, group: &mut Group, features: &Matrix, d_features: &Matrix, width: usize) {
-        let top = group.d_activations.last_mut().expect("there is a layer");
-        for (d, e) in top.chunks_mut(width).zip(self.examples.clone()) {
-            d.copy_from_slice(&d_features.padded_row(e)[..width]);
-            self.kernel.relu_backward(d, &features.padded_row(e)[..width]);
-        }
+    fn start(&self, d_activations: &mut [Buffer], features: &[f32], d_features: &[f32]) {
+        let top = d_activations.last_mut().expect("there is a layer");
+        top.copy_from_slice(d_features);
+        self.kernel.relu_backward(top, features);
     }
 
-    /// Weight gradient of layer `l` and the gradient of its input, which layer `l − 1` had put out.
-    fn inner_layer(&self, l: usize, group: &mut Group, kept: &[Buffer]) {
-        let (layer, count) = (&self.layers[l], self.examples.len());
-        let (below, above) = group.d_activations.split_at_mut(l);
-        let (dy, dx) = (&above[0], &mut below[l - 1]);
-        let x = &kept[l - 1][..count * layer.input.padded_len()];
-        let (dw, db) = self.parts(layer, &mut group.gradient);
-        layer.add_gradient(count, x, dy, dw, db, From::Zero);
-        for (e, dx) in dx.chunks_mut(layer.input.padded_len()).take(count).enumerate() {
-            dx.fill(0.0);
-            layer.add_input_gradient(&self.transposed[l - 1], activation(dy, layer.output, e), dx);
-            self.kernel.relu_backward(dx, activation(x, layer.input, e));
-        }
-    }
-
-    /// Weight gradient of the first layer, example by example, as each observation is converted anew.
-    fn first_layer(&self, group: &mut Group, observed: &Observed<'_>) {
-        let Group { observation: scratch, d_activations, gradient, .. } = group;
-        let layer = &self.layers[0];
-        let (dw, db) = self.parts(layer, gradient);
-        for (e, example) in self.examples.clone().enumerate() {
-            let x = observed.get(example, scratch);
-            let from = if e == 0 { From::Zero } else { From::C };
-            layer.add_gradient(1, x, activation(&d_activations[0], layer.output, e), dw, db, from);
+    /// Adds example `e` of the group to its gradient; the first one overwrites what an earlier batch left there.
+    fn add_example(&self, observation: &[f32], kept: &[Buffer], e: usize, d: &mut [Buffer], gradient: &mut [f32]) {
+        for (l, layer) in self.layers.iter().enumerate().rev() {
+            let x = if l == 0 { observation } else { activation(&kept[l - 1], layer.input, e) };
+            let (below, above) = d.split_at_mut(l);
+            let (dw, db) = self.parts(layer, gradient);
+            layer.add_gradient(x, &above[0], dw, db, if e == 0 { From::Zero } else { From::C });
+            if let Some(dx) = below.last_mut() {
+                dx.fill(0.0);
+                layer.add_input_gradient(&self.transposed[l - 1], &above[0], dx);
+                self.kernel.relu_backward(dx, x);
+            }
         }
     }
 

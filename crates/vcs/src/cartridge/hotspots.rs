@@ -19,7 +19,10 @@ impl Cartridge {
     pub(super) fn read_special(&mut self, address: u16, cycle: u64) -> u8 {
         let offset = address & 0xfff;
         match self.kind {
-            CartridgeKind::F8Sc | CartridgeKind::F6Sc if offset < 0x100 => return self.state.ram.get(offset),
+            // RAM is read at its second 128 addresses; a read of the first, where it is written, gives the program's byte.
+            CartridgeKind::F8Sc | CartridgeKind::F6Sc if (0x80..0x100).contains(&offset) => {
+                return self.state.ram.get(offset);
+            }
             CartridgeKind::Dpc => {
                 self.state.dpc.touch();
                 if offset < 0x40 {

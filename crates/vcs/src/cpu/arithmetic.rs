@@ -258,7 +258,7 @@ fn decimal_value(byte: u8) -> i32 {
 
 fn decimal_digits(number: i32) -> u8 {
     let number = (number & 0xff) as u8 % 100;
-    (number / 10) << 4 | number % 10
+    ((number / 10) << 4) | (number % 10)
 }
 
 #[cfg(test)]

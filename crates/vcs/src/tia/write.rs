@@ -50,11 +50,7 @@ impl Tia {
         let mut after = AfterWrite { cycle, stop: self.line_cap <= clock };
         match register {
             0x00 => after.stop |= self.write_vsync(value, clock),
-            0x02 => {
-                if place != WritePlace::LaterPush {
-                    after.cycle = self.next_line_start(clock) / 3;
-                }
-            }
+            0x02 if place != WritePlace::LaterPush => after.cycle = self.next_line_start(clock) / 3,
             0x01 | 0x04..=0x14 | 0x1b..=0x2c => {
                 canvas.note(clock, register, value);
                 self.change(register, value, clock, target, canvas);
@@ -204,8 +200,8 @@ impl Tia {
     }
 
     fn write_nusiz<C: Canvas>(&mut self, player: usize, value: u8, target: u64, canvas: &mut C) {
-        let shape_is_normal = !self.suppressed[player] && !(player == 0 && self.ark_shape);
-        if value == self.nusiz[player] && shape_is_normal {
+        let altered = self.suppressed[player] || (player == 0 && self.ark_shape);
+        if value == self.nusiz[player] && !altered {
             return;
         }
         self.see_change(P0 + player, target, canvas);

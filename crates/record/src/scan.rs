@@ -17,8 +17,8 @@ pub struct Scan {
     pub torn: bool,
 }
 
-/// Shows each whole line, with its end of line, to `visit`; the first one it refuses is an error that names the line. A torn
-/// last line is left out and said, an empty line is passed over.
+/// Shows each whole line, with its end of line, to `visit`; the first one it refuses is an error that names the line. A
+/// torn last line is left out and said, an empty line is passed over.
 pub fn scan_jsonl(
     path: impl AsRef<Path>,
     mut visit: impl FnMut(&[u8]) -> Result<(), serde_json::Error>,
@@ -41,8 +41,8 @@ pub fn scan_jsonl(
     }
 }
 
-/// The kind of event a line holds, as far as its first bytes say: our writer puts the kind first. `None` for any other line,
-/// which a full parse has to judge.
+/// The kind of event a line holds, as far as its first bytes say: our writer puts the kind first. `None` for any other
+/// line, which a full parse has to judge.
 pub fn event_kind(line: &[u8]) -> Option<&str> {
     let rest = line.strip_prefix(br#"{"event":""#)?;
     let end = rest.iter().take(40).position(|&byte| byte == b'"')?;

@@ -1,8 +1,9 @@
-//! How long a report on the paper's whole suite takes: 132 runs (11 games × 4 agents × 3 seeds) of 25 million interactions each.
+//! How long a report on the paper's whole suite takes: 132 runs (11 games × 4 agents × 3 seeds) of 25 million
+//! interactions each.
 //!
-//! `cargo bench -p sane-report` writes the files (about a gigabyte) into a temporary folder, then times reading, comparing and drawing
-//! five times and prints each; the first round after writing has warm files, as all others. Numbers of before and after a
-//! change of the event schema are not comparable.
+//! `cargo bench -p sane-report` writes the files (about a gigabyte) into a temporary folder, then times reading,
+//! comparing and drawing three times and prints each; the first round after writing has warm files, as all others.
+//! Numbers of before and after a change of the event schema are not comparable.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -33,7 +34,7 @@ fn main() {
         .map(|path| path.metadata().expect("the events were written").len())
         .sum();
     say(&format!("{} runs, {:.0} MB of events", runs.len(), bytes as f64 / 1e6));
-    for round in 1..=5 {
+    for round in 1..=3 {
         let start = Instant::now();
         let found = find_runs(&[folder.path().into()]).expect("there are runs");
         let read = found.par_iter().map(|path| read_run(path).expect("a whole run")).collect();

@@ -25,8 +25,8 @@ pub struct Look {
     pub pattern: usize,
 }
 
-/// The agents of the catalogue and their colours. The four of the paper differ in colour; their ablations share the colour
-/// of their family or take a free one, and differ in pattern.
+/// The agents of the catalogue and their colours. The four of the paper differ in colour; their ablations share the
+/// colour of their family or take a free one, and differ in pattern.
 const LOOKS: [(&str, usize, usize); 16] = [
     ("q-sane", 0, 0),
     ("sane", 1, 0),

@@ -23,8 +23,8 @@ pub fn about_runs(section: &Section) -> Vec<String> {
     let unfinished = runs.iter().filter(|run| !run.finished).count();
     if 0 < unfinished {
         said.push(format!(
-            "{unfinished} of {} runs have not reached their {} interactions; a score of theirs stands in a table only where \
-             it was measured after {} interactions.",
+            "{unfinished} of {} runs have not reached their {} interactions; a score of theirs stands in a table only \
+             where it was measured after {} interactions.",
             runs.len(),
             grouped(section.budget_interactions),
             grouped(section.evaluated_at)
@@ -46,14 +46,6 @@ pub fn about_runs(section: &Section) -> Vec<String> {
     }
     said.extend(dead_modules(section));
     said.extend(evaluations(section));
-    if section.worlds.iter().any(|world| Baseline::of(world).is_some()) && section.evaluated_at != PAPER_BUDGET {
-        said.push(format!(
-            "These policies had {} interactions of training, the paper's had {}: its figures stand beside them for orientation, \
-             not as a like-for-like comparison.",
-            grouped(section.evaluated_at),
-            grouped(PAPER_BUDGET)
-        ));
-    }
     said
 }
 
@@ -103,8 +95,8 @@ fn dead_modules(section: &Section) -> Option<String> {
         section.all_runs().filter(|(_, run)| run.has_dead_module()).map(|(_, run)| run.name()).collect();
     (!dead.is_empty()).then(|| {
         format!(
-            "The perturbation module has died in {}: in the last interval σ was the same for every state, so the agent no \
-             longer explores by state.",
+            "The perturbation module has died in {}: in the last interval σ was the same for every state, so the agent \
+             no longer explores by state.",
             dead.join("; ")
         )
     })
@@ -123,6 +115,15 @@ fn evaluations(section: &Section) -> Vec<String> {
             grouped(section.evaluated_at)
         ));
     }
+    let on_paper = chosen.iter().any(|evaluation| Baseline::of(&evaluation.world).is_some());
+    if on_paper && section.evaluated_at != PAPER_BUDGET {
+        said.push(format!(
+            "These policies had {} interactions of training, the paper's had {}: its figures stand beside them for \
+             orientation, not as a like-for-like comparison.",
+            grouped(section.evaluated_at),
+            grouped(PAPER_BUDGET)
+        ));
+    }
     let lengths = || chosen.iter().map(|evaluation| evaluation.interactions);
     if let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max())
         && 2 * shortest < longest
@@ -137,8 +138,8 @@ fn evaluations(section: &Section) -> Vec<String> {
     let all: usize = section.all_runs().map(|(_, run)| run.evaluations.len()).sum();
     if kept < all {
         said.push(format!(
-            "{} of {all} evaluations stand in no table: measured again later, after another amount of training, or in another \
-             profile.",
+            "{} of {all} evaluations stand in no table: measured again later, after another amount of training, or in \
+             another profile.",
             all - kept
         ));
     }
@@ -148,30 +149,31 @@ fn evaluations(section: &Section) -> Vec<String> {
 fn few_seeds((fewest, most): (usize, usize)) -> Vec<String> {
     if fewest < 2 {
         return vec![
-            "Some score rests on a single seed: its spread is unknown, no interval is given, and no difference between agents \
-             can be claimed."
+            "Some score rests on a single seed: its spread is unknown, no interval is given, and no difference between \
+             agents can be claimed."
                 .into(),
         ];
     }
     let mut said = Vec::new();
-    let least = least_p_value(most, most);
+    let least = least_p_value([(most, most)]);
     if SIGNIFICANT < least {
         said.push(format!(
-            "With at most {most} against {most} seeds, even an agent that wins every pairing in a game does so by chance with \
-             p = {}: no difference in a single game can be claimed, only over several games.",
+            "With at most {most} against {most} seeds, even an agent that wins every pairing in a game does so by \
+             chance with p = {}: no difference in a single game can be claimed, only over several games.",
             hundredths(least)
         ));
     }
     if fewest < 5 {
         said.push(format!(
-            "A game with {fewest} seeds allows only {} different resamples: the intervals are rough, and tend to be too narrow.",
+            "A game with {fewest} seeds allows only {} different resamples: the intervals are rough, and tend to be \
+             too narrow.",
             resamples(fewest)
         ));
     }
     if fewest < most {
         said.push(format!(
-            "Seeds per world differ ({fewest} to {most}): worlds with more seeds weigh more in the interquartile mean and in \
-             the profiles."
+            "Seeds per world differ ({fewest} to {most}): worlds with more seeds weigh more in the interquartile mean \
+             and in the profiles."
         ));
     }
     said
@@ -188,31 +190,45 @@ fn pairs(section: &Section, comparison: &Comparison) -> Vec<String> {
     let mut open = 0;
     for (first, second, estimate) in &comparison.pairs {
         let Some([low, high]) = estimate.interval else { continue };
-        let interval = format!("95 % interval {} to {}", percent(low), percent(high));
-        if low <= 0.5 && 0.5 <= high {
+        let interval = |low, high| format!("95 % interval {} to {}", percent(low), percent(high));
+        let least = least_p_value(seeds_of_pair(comparison, *first, *second));
+        let doubt = if low <= 0.5 && 0.5 <= high {
+            format!("{}, which includes 50 %", interval(low, high))
+        } else if SIGNIFICANT < least {
+            format!("but so few seeds in so few worlds win every pairing by chance with p = {}", hundredths(least))
+        } else {
+            String::new()
+        };
+        if !doubt.is_empty() {
             open += 1;
             if comparison.pairs.len() <= MOST_PAIRS {
-                said.push(format!(
-                    "{} against {}: undecided. The first wins {} of pairings, {interval}, which includes 50 %.",
-                    name(*first),
-                    name(*second),
-                    percent(estimate.point)
-                ));
+                let (first, second, share) = (name(*first), name(*second), percent(estimate.point));
+                said.push(format!("{first} against {second}: undecided. The first wins {share} of pairings, {doubt}."));
             }
             continue;
         }
         let (better, worse, share, interval) = if estimate.point < 0.5 {
-            let turned = format!("95 % interval {} to {}", percent(1.0 - high), percent(1.0 - low));
-            (second, first, 1.0 - estimate.point, turned)
+            (second, first, 1.0 - estimate.point, interval(1.0 - high, 1.0 - low))
         } else {
-            (first, second, estimate.point, interval)
+            (first, second, estimate.point, interval(low, high))
         };
-        said.push(format!("{} beats {} in {} of pairings, {interval}.", name(*better), name(*worse), percent(share)));
+        // Resampling cannot see beyond the data: where all pairings went one way, every resample does.
+        let flat = if low == high { " (without width, since all pairings went the same way)" } else { "" };
+        let (better, worse) = (name(*better), name(*worse));
+        said.push(format!("{better} beats {worse} in {} of pairings, {interval}{flat}.", percent(share)));
     }
     if MOST_PAIRS < comparison.pairs.len() && 0 < open {
-        said.push(format!("The other {open} pairs of agents are undecided: their intervals include 50 %."));
+        said.push(format!("The other {open} pairs of agents are undecided."));
     }
     said
+}
+
+fn seeds_of_pair(comparison: &Comparison, first: usize, second: usize) -> Vec<(usize, usize)> {
+    let counts = |agent: usize| {
+        let scores = comparison.raw.scores.iter().find(|(other, _)| *other == agent);
+        scores.map(|(_, scores)| scores.0.iter().map(Vec::len).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    counts(first).into_iter().zip(counts(second)).collect()
 }
 
 /// Whether a score is worth its own comparison: it has one for two agents at least.

@@ -12,7 +12,8 @@ pub struct Comparison {
     pub measure: Measure,
     /// Human-normalised scores over the games that have a human score and that all agents have.
     pub normalised: Common,
-    /// For each agent of `normalised` its aggregates, in the order of [`Aggregate::ALL`]; empty if there is no such game.
+    /// For each agent of `normalised` its aggregates, in the order of [`Aggregate::ALL`]; empty if there is no such
+    /// game.
     pub aggregates: Vec<(usize, [Estimate; 4])>,
     /// Raw scores over the worlds that all agents have.
     pub raw: Common,

@@ -31,8 +31,8 @@ impl Quantity {
     }
 }
 
-/// Mean over the seeds with the lowest and the highest of them as band. A point is complete where all seeds are in the mean;
-/// nothing is drawn beyond what a run has recorded. `end` is the right end of the grid in interactions.
+/// Mean over the seeds with the lowest and the highest of them as band. A point is complete where all seeds are in the
+/// mean; nothing is drawn beyond what a run has recorded. `end` is the right end of the grid in interactions.
 pub fn mean_curve(runs: &[Run], quantity: Quantity, end: u64) -> Vec<SeriesPoint> {
     let seeds: Vec<Vec<(f64, f64)>> = runs
         .iter()

@@ -1,9 +1,9 @@
 //! Events in; tables, figures and pages out.
 //!
-//! [`find_runs`] and [`read_run`] read run folders; [`Report::of`] sorts the runs into sections that may be averaged, compares
-//! their agents and says what the data support; [`Report::files`] turns that into one self-contained page, tables
-//! (Markdown, CSV, LaTeX) and figures (SVG, PNG). Only reading touches the disk; everything else is a pure function of the
-//! runs, so the same runs give the same bytes.
+//! [`find_runs`] and [`read_run`] read run folders; [`Report::of`] sorts the runs into sections that may be averaged,
+//! compares their agents and says what the data support; [`Report::files`] turns that into one self-contained page,
+//! tables (Markdown, CSV, LaTeX) and figures (SVG, PNG). Only reading touches the disk; everything else is a pure
+//! function of the runs, so the same runs give the same bytes.
 #![forbid(unsafe_code)]
 
 mod agent;

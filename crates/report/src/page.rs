@@ -26,7 +26,8 @@ pub fn html(report: &Report) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: {title}</title>\n<style>\n{style}</style>\n</head>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: \
+         {title}</title>\n<style>\n{style}</style>\n</head>\n\
          <body>\n<main>\n<h1>{title}</h1>\n{contents}{sections}{aside}{method}</main>\n</body>\n</html>\n",
         title = escape(&title(report)),
         style = include_str!("../assets/page.css"),
@@ -146,6 +147,7 @@ fn set_aside_html(report: &Report) -> String {
         .map(|run| format!("<li><code>{}</code>: {}</li>\n", escape(&run.folder), escape(&run.reason)))
         .collect();
     format!(
-        "<section id=\"set-aside\">\n<h2>Set aside</h2>\n<p>These runs stand in no table.</p>\n<ul>\n{lines}</ul>\n</section>\n"
+        "<section id=\"set-aside\">\n<h2>Set aside</h2>\n<p>These runs stand in no \
+         table.</p>\n<ul>\n{lines}</ul>\n</section>\n"
     )
 }

@@ -1,5 +1,5 @@
-//! Figures as scenes: a short list of shapes that two small writers turn into SVG and PNG. Text is laid out with the metrics
-//! of the embedded font, so that both look alike and nothing depends on the fonts of the machine.
+//! Figures as scenes: a short list of shapes that two small writers turn into SVG and PNG. Text is laid out with the
+//! metrics of the embedded font, so that both look alike and nothing depends on the fonts of the machine.
 
 mod axis;
 mod font;

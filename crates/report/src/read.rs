@@ -1,5 +1,5 @@
-//! Run folders: finding them, and reading one without keeping its events. Lines of episodes are passed over unread, since
-//! interval records carry the same curve; that makes a gigabyte of events a matter of a second.
+//! Run folders: finding them, and reading one without keeping its events. Lines of episodes are passed over unread,
+//! since interval records carry the same curve; that makes a gigabyte of events a matter of a second.
 
 use crate::ReportError;
 use crate::run::{Point, Process, Run};

@@ -107,8 +107,8 @@ impl Section {
         self.cells.values().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Scores of the agents that have any, over the worlds that all of these have; `of` turns a world's score into what is
-    /// compared, or leaves the world out.
+    /// Scores of the agents that have any, over the worlds that all of these have; `of` turns a world's score into what
+    /// is compared, or leaves the world out.
     pub fn common_scores(&self, measure: Measure, of: impl Fn(&str, f64) -> Option<f64>) -> Common {
         let scores = |world: &str, agent: usize| -> Vec<f64> {
             self.scores(world, agent, measure).into_iter().filter_map(|score| of(world, score)).collect()

@@ -1,6 +1,7 @@
-//! What the scores of some seeds on some games say: point estimates, stratified bootstrap intervals, performance profiles,
-//! probability of improvement. Definitions after Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the
-//! Statistical Precipice"; checked against the authors' package `rliable`. Pure: numbers in, numbers out, always the same.
+//! What the scores of some seeds on some games say: point estimates, stratified bootstrap intervals, performance
+//! profiles, probability of improvement. Definitions after Agarwal et al. 2021, "Deep Reinforcement Learning at the
+//! Edge of the Statistical Precipice"; checked against the authors' package `rliable`. Pure: numbers in, numbers out,
+//! always the same.
 
 mod aggregate;
 mod bootstrap;

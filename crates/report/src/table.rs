@@ -99,8 +99,8 @@ impl Table {
         }
         let notes: String = self.notes.iter().map(|note| format!("\\par\\footnotesize {}\n", tex(note))).collect();
         format!(
-            "\\begin{{table}}\n\\caption{{{}}}\n\\centering\n\\begin{{tabular}}{{l{}}}\n  \\toprule\n{}  \\midrule\n{rows}  \
-             \\bottomrule\n\\end{{tabular}}\n{notes}\\end{{table}}\n\n",
+            "\\begin{{table}}\n\\caption{{{}}}\n\\centering\n\\begin{{tabular}}{{l{}}}\n  \\toprule\n{}  \
+             \\midrule\n{rows}  \\bottomrule\n\\end{{tabular}}\n{notes}\\end{{table}}\n\n",
             tex(&self.caption),
             "r".repeat(self.columns.len().saturating_sub(1)),
             line(&self.columns)
@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn markdown_keeps_its_columns_whatever_a_cell_says() {
-        let expected = "**Scores & such**\n\n| game | q_sane |\n| --- | ---: |\n| a\\|b | −1 ± 2 |\n| mean | missing |\n\n50 % of <all>\n\n";
+        let expected = "**Scores & such**\n\n| game | q_sane |\n| --- | ---: |\n| a\\|b | −1 ± 2 |\n| mean | missing \
+             |\n\n50 % of <all>\n\n";
         assert_eq!(table().markdown(), expected);
     }
 

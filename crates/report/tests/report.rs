@@ -259,6 +259,19 @@ fn one_seed_gives_a_page_that_claims_nothing() {
 }
 
 #[test]
+fn a_few_seeds_of_one_world_claim_nothing_though_every_pairing_is_won() {
+    let root = tempfile::tempdir().unwrap();
+    for seed in 1..=3 {
+        MadeUp::small("boxing", "sane", seed, 80.0 + seed as f64).write(root.path());
+        MadeUp::small("boxing", "noisynet", seed, 50.0 + seed as f64).write(root.path());
+    }
+    let report = report(root.path());
+    let remarks = only_section(&report).compared[0].remarks.join("\n");
+    assert!(remarks.contains("sane against noisynet: undecided. The first wins 100 % of pairings, but"), "{remarks}");
+    assert!(!remarks.contains(" beats "), "{remarks}");
+}
+
+#[test]
 fn a_dead_perturbation_module_is_shown() {
     let root = tempfile::tempdir().unwrap();
     MadeUp { dead_module: true, ..MadeUp::small("boxing", "sane", 3, 50.0) }.write(root.path());

@@ -1,4 +1,5 @@
-//! Our statistics against those of the package `rliable` on the same numbers; recipe in `golden/report/make_rliable.py`.
+//! Our statistics against those of the package `rliable` on the same numbers; recipe in
+//! `golden/report/make_rliable.py`.
 
 use sane_report::statistics::{Aggregate, Scores, probability_of_improvement, profile, quantile, resampled};
 use serde_json::Value;
@@ -27,8 +28,9 @@ fn check_every_case(mut check: impl FnMut(&str, &Value)) {
     cases.iter().for_each(|(name, case)| check(name, case));
 }
 
-/// Two bootstraps of the same numbers differ by chance only. Resampled values come in lumps where there are few seeds, so the
-/// ends are held against each other by rank: rliable's lie where ours would, were the level off by half a percent.
+/// Two bootstraps of the same numbers differ by chance only. Resampled values come in lumps where there are few seeds,
+/// so the ends are held against each other by rank: rliable's lie where ours would, were the level off by half a
+/// percent.
 fn check_interval(what: &str, resampled: &[f64], expected: &Value) {
     for (end, share) in numbers(expected).into_iter().zip([0.025, 0.975]) {
         let (low, high) = (quantile(resampled, share - 0.005), quantile(resampled, share + 0.005));

@@ -37,8 +37,8 @@ pub fn curve_grid(section: &Section, prefix: &str, quantity: Quantity) -> Option
         return None;
     }
     let columns = shown.len().min(GRID_COLUMNS);
-    let (cell_width, cell_height) = (290.0, 220.0);
-    let width = (columns as f32 * cell_width + 16.0).max(440.0);
+    let (cell_width, cell_height) = (290_f32.max(440.0 / columns as f32), 220.0);
+    let width = columns as f32 * cell_width + 16.0;
     let labels = labels(section, &shown.iter().map(|(_, series)| series).collect::<Vec<_>>());
     let legend = legend_height(&labels, width - 24.0) + 10.0;
     let height = legend + shown.len().div_ceil(columns) as f32 * cell_height + 8.0;
@@ -50,7 +50,8 @@ pub fn curve_grid(section: &Section, prefix: &str, quantity: Quantity) -> Option
         panel.draw(&mut scene, series);
     }
     let caption = format!(
-        "{}. Line: mean over seeds; band: from the lowest to the highest seed; thin line: not all seeds have come so far.",
+        "{}. Line: mean over seeds; band: from the lowest to the highest seed; thin line: not all seeds have come so \
+         far.",
         title(quantity)
     );
     Some(Figure { name: format!("{prefix}{}-grid", slug(quantity)), caption, scene })

@@ -32,8 +32,9 @@ pub fn improvement_figure(prefix: &str, measure: Measure, pairs: &[(String, Esti
         scene.text((left - 6.0, at.1 + 4.0), pair, 11.0, Anchor::End, Paint::Ink);
     }
     let caption = format!(
-        "Probability of improvement over {worlds} worlds, {}: how often a run of the first agent scores higher than a run of the \
-         second in a world drawn at random; line: 95 % interval by stratified bootstrap. At 50 % (dashed) neither is better.",
+        "Probability of improvement over {worlds} worlds, {}: how often a run of the first agent scores higher than a \
+         run of the second in a world drawn at random; line: 95 % interval by stratified bootstrap. At 50 % (dashed) \
+         neither is better.",
         measure.name()
     );
     Figure { name: format!("{prefix}improvement-{}", measure.slug()), caption, scene }

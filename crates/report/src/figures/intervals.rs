@@ -7,24 +7,24 @@ use crate::section::Measure;
 use crate::statistics::{Aggregate, Estimate};
 
 const ROW: f32 = 22.0;
-const COLUMNS: usize = 2;
 
 /// Dots with intervals; `rows` holds an agent and its estimates in the order of [`Aggregate::ALL`].
 pub fn interval_figure(prefix: &str, measure: Measure, rows: &[(&Agent, [Estimate; 4])], games: usize) -> Figure {
     let label_width =
         rows.iter().map(|(agent, _)| text_width(&agent.label, 11.0, Weight::Regular)).fold(40.0, f32::max);
-    let plot_width = 250.0;
-    let (cell_width, cell_height) = (label_width + plot_width + 24.0, rows.len() as f32 * ROW + 66.0);
-    let (width, height) = (COLUMNS as f32 * cell_width + 8.0, 2.0 * cell_height + 8.0);
+    let plot_width = 340.0;
+    let cell_height = rows.len() as f32 * ROW + 66.0;
+    let (width, height) = (label_width + plot_width + 32.0, Aggregate::ALL.len() as f32 * cell_height + 8.0);
     let mut scene = Scene::new(width, height, format!("Aggregates of the human-normalised scores, {}", measure.name()));
     for (i, aggregate) in Aggregate::ALL.into_iter().enumerate() {
-        let corner = ((i % COLUMNS) as f32 * cell_width + 8.0, (i / COLUMNS) as f32 * cell_height + 8.0);
+        let corner = (8.0, i as f32 * cell_height + 8.0);
         let estimates: Vec<(&Agent, Estimate)> = rows.iter().map(|(agent, row)| (*agent, row[i])).collect();
         draw(&mut scene, aggregate, &estimates, corner, label_width, (plot_width, cell_height - 8.0));
     }
     let caption = format!(
-        "Human-normalised scores over {games} games, {}: dot: estimate; line: 95 % interval by stratified bootstrap over \
-         seeds (none where a game has one seed). A smaller optimality gap is better, of the others a larger value.",
+        "Human-normalised scores over {games} games, {}: dot: estimate; line: 95 % interval by stratified bootstrap \
+         over seeds (none where a game has one seed). A smaller optimality gap is better, of the others a larger \
+         value.",
         measure.name()
     );
     Figure { name: format!("{prefix}aggregates-{}", measure.slug()), caption, scene }

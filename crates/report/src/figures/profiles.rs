@@ -20,7 +20,7 @@ pub fn profile_figure(prefix: &str, measure: Measure, agents: &[(&Agent, &Scores
     let levels: Vec<f64> = (0..LEVELS).map(|i| low + (high - low) * i as f64 / (LEVELS - 1) as f64).collect();
     let series: Vec<Series> =
         agents.iter().map(|(agent, scores)| Series { look: agent.look, points: points(scores, &levels) }).collect();
-    let (width, height) = (560.0, 330.0);
+    let (width, height) = (480.0, 330.0);
     let labels: Vec<(&str, Look)> = agents.iter().map(|(agent, _)| (&*agent.label, agent.look)).collect();
     let legend = legend_height(&labels, width - 24.0);
     let mut scene = Scene::new(width, height + legend, format!("Performance profiles, {}", measure.name()));
@@ -39,8 +39,8 @@ pub fn profile_figure(prefix: &str, measure: Measure, agents: &[(&Agent, &Scores
         count => format!(" {count} runs score above {HIGHEST} and lie beyond the right end."),
     };
     let caption = format!(
-        "Performance profiles over {games} games, {}. Band: pointwise 95 % interval by stratified bootstrap (none where a \
-         game has one seed). Higher is better.{cut}",
+        "Performance profiles over {games} games, {}. Band: pointwise 95 % interval by stratified bootstrap (none \
+         where a game has one seed). Higher is better.{cut}",
         measure.name()
     );
     Figure { name: format!("{prefix}profiles-{}", measure.slug()), caption, scene }

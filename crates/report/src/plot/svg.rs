@@ -8,8 +8,8 @@ use std::fmt::Write;
 pub fn to_svg(scene: &Scene) -> String {
     let (width, height) = (number(scene.width), number(scene.height));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         role=\"img\" font-family=\"'DejaVu Sans',Verdana,sans-serif\">\n<title>{}</title>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
+         {height}\" role=\"img\" font-family=\"'DejaVu Sans',Verdana,sans-serif\">\n<title>{}</title>\n\
          <rect width=\"{width}\" height=\"{height}\" {}/>\n",
         escape(&scene.description),
         colour("fill", Paint::Paper)
@@ -39,7 +39,8 @@ fn write_shape(svg: &mut String, shape: &Shape) {
             let (points, stroke, width) = (listed(points), colour("stroke", *paint), number(*width));
             writeln!(
                 svg,
-                "<polyline points=\"{points}\" fill=\"none\" {stroke} stroke-width=\"{width}\" stroke-linejoin=\"round\"{dash}/>"
+                "<polyline points=\"{points}\" fill=\"none\" {stroke} stroke-width=\"{width}\" \
+                 stroke-linejoin=\"round\"{dash}/>"
             )
         }
         Shape::Area { points, paint, opacity } => {

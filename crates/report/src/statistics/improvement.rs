@@ -18,11 +18,17 @@ pub fn probability_of_improvement(x: &Scores, y: &Scores) -> f64 {
     mean(&per_game)
 }
 
-/// The smallest two-sided p-value that a rank test of `first` against `second` seeds on one game can give: all seeds of
-/// one agent above all of the other, which chance alone brings about in 2 of C(n + m, n) orders.
-pub fn least_p_value(first: usize, second: usize) -> f64 {
-    let orders = (1..=first).fold(1.0, |orders, i| orders * (second + i) as f64 / i as f64);
-    (2.0 / orders).min(1.0)
+/// The smallest two-sided p-value that rank tests can give on games with these numbers of seeds of two agents: all
+/// seeds of one agent above all of the other in every game, which chance alone brings about in one of C(n + m, n)
+/// orders per game.
+///
+/// ```text
+/// p = 2 Π_g 1 / C(n_g + m_g, n_g)
+/// ```
+pub fn least_p_value(seeds: impl IntoIterator<Item = (usize, usize)>) -> f64 {
+    let orders =
+        |(first, second): (usize, usize)| (1..=first).fold(1.0, |orders, i| orders * (second + i) as f64 / i as f64);
+    (2.0 / seeds.into_iter().map(orders).product::<f64>()).min(1.0)
 }
 
 fn share_of_wins(x: &[f64], y: &[f64]) -> f64 {
@@ -52,10 +58,11 @@ mod tests {
     }
 
     #[test]
-    fn three_against_three_seeds_can_never_reach_five_percent() {
-        assert!((least_p_value(3, 3) - 0.1).abs() < 1e-12);
-        assert!((least_p_value(5, 5) - 2.0 / 252.0).abs() < 1e-12);
-        assert_eq!(least_p_value(1, 1), 1.0);
+    fn three_against_three_seeds_of_one_game_can_never_reach_five_percent() {
+        assert!((least_p_value([(3, 3)]) - 0.1).abs() < 1e-12);
+        assert!((least_p_value([(3, 3), (3, 3)]) - 2.0 / 400.0).abs() < 1e-12);
+        assert!((least_p_value([(5, 5)]) - 2.0 / 252.0).abs() < 1e-12);
+        assert_eq!(least_p_value([(1, 1)]), 1.0);
     }
 
     proptest! {

@@ -14,7 +14,8 @@ pub fn aggregate_table(section: &Section, comparison: &Comparison) -> Option<Tab
     let games = comparison.normalised.worlds.len();
     let mut table = Table {
         caption: format!(
-            "Human-normalised scores over {games} games by {}: estimate and 95 % interval (stratified bootstrap over seeds)",
+            "Human-normalised scores over {games} games by {}: estimate and 95 % interval (stratified bootstrap over \
+             seeds)",
             comparison.measure.name()
         ),
         columns: vec!["agent".into(), "seeds per game".into()],
@@ -40,8 +41,8 @@ pub fn improvement_table(section: &Section, comparison: &Comparison) -> Option<T
         caption: format!("Probability of improvement by {}", comparison.measure.name()),
         columns: ["agent", "beats", "probability", "95 % interval"].map(str::to_owned).to_vec(),
         notes: vec![format!(
-            "Over {} worlds ({}); scores are compared within a world, so none needs a human score. The intervals are not \
-             corrected for the number of pairs.",
+            "Over {} worlds ({}); scores are compared within a world, so none needs a human score. The intervals are \
+             not corrected for the number of pairs.",
             comparison.raw.worlds.len(),
             comparison.raw.worlds.join(", ")
         )],

@@ -34,9 +34,9 @@ pub fn run_table(section: &Section) -> Table {
         caption: "Every run".into(),
         columns: columns.map(str::to_owned).to_vec(),
         notes: vec![
-            "Digest: the first letters of the BLAKE3 hash of events.jsonl; two runs with the same digest recorded the same \
-             events, byte for byte. Interactions/s: over all recorded stretches. Live units: share of the perturbation \
-             module's hidden units that some state of a batch activates, in the last interval."
+            "Digest: the first letters of the BLAKE3 hash of events.jsonl; two runs with the same digest recorded the \
+             same events, byte for byte. Interactions/s: over all recorded stretches. Live units: share of the \
+             perturbation module's hidden units that some state of a batch activates, in the last interval."
                 .into(),
         ],
         ..Table::default()

@@ -120,8 +120,8 @@ fn notes(section: &Section, measure: Measure, paper: Option<Noise>) -> Vec<Strin
     let mut notes = Vec::new();
     if let Some(noise) = paper {
         notes.push(
-            "Paper: figures printed in State-Aware Variational Thompson Sampling for Deep Q-Networks (AAMAS 2021), mean ± \
-             standard deviation over 3 seeds after 25,000,000 interactions; its simple-SANE is the agent sane."
+            "Paper: figures printed in State-Aware Variational Thompson Sampling for Deep Q-Networks (AAMAS 2021), \
+             mean ± standard deviation over 3 seeds after 25,000,000 interactions; its simple-SANE is the agent sane."
                 .into(),
         );
         let shown_slip = section.agents.iter().any(|agent| {
@@ -134,16 +134,16 @@ fn notes(section: &Section, measure: Measure, paper: Option<Noise>) -> Vec<Strin
         });
         if shown_slip {
             notes.push(
-                "A slip in the paper: it prints 4.86 as the human-normalised mean of Q-SANE over 8 games; the scores in the \
-                 same table give 4.47."
+                "A slip in the paper: it prints 4.86 as the human-normalised mean of Q-SANE over 8 games; the scores \
+                 in the same table give 4.47."
                     .into(),
             );
         }
     }
     if measure == Measure::Training {
         notes.push(
-            "Returns of training, exploration included: not an evaluation, and not comparable between agents that explore \
-             differently."
+            "Returns of training, exploration included: not an evaluation, and not comparable between agents that \
+             explore differently."
                 .into(),
         );
     }

@@ -1,4 +1,5 @@
-//! Run folders made with the writer that real runs use: plausible curves, nothing learnt. Shared by tests and the bench.
+//! Run folders made with the writer that real runs use: plausible curves, nothing learnt. Shared by tests and the
+//! bench.
 
 use sane_record::{
     EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, IntervalFinished, JsonlFile, ModuleHealth, RunFinished,
@@ -69,8 +70,10 @@ impl MadeUp {
             _ => "kind = \"sane\"\n[learner.exploration.module]\nhidden = [256]\nsigma = \"linear\"\n",
         };
         format!(
-            "agent = \"{}\"\nseed = {}\n\n[world]\nname = \"{}\"\nprofile = \"paper\"\n\n[training]\ntotal_interactions = {}\n\
-             batch_size = 32\n\n[record]\ninterval = {}\n\n[learner]\ngamma = 0.99\n{}\n[learner.exploration]\n{exploration}",
+            "agent = \"{}\"\nseed = {}\n\n[world]\nname = \"{}\"\nprofile = \
+             \"paper\"\n\n[training]\ntotal_interactions = {}\n\
+             batch_size = 32\n\n[record]\ninterval = {}\n\n[learner]\ngamma = \
+             0.99\n{}\n[learner.exploration]\n{exploration}",
             self.agent, self.seed, self.world, self.budget, self.interval, self.settings
         )
     }

@@ -22,7 +22,9 @@ fn check_round_trip(name: &str, frames_before: u32) {
     let mut original = Ale::load(game, &rom, settings.clone()).unwrap();
     original.reset_game();
     let mut choice = Stream::named(9, name);
-    (0..frames_before).for_each(|_| drop(act(&mut original, &mut choice)));
+    for _ in 0..frames_before {
+        act(&mut original, &mut choice);
+    }
     let bytes = postcard::to_allocvec(&original.snapshot()).unwrap();
 
     let mut fresh = Ale::load(game, &rom, settings).unwrap();
@@ -60,7 +62,9 @@ fn an_environment_and_its_fork_and_its_restored_twin_agree() {
         let mut original = AtariEnv::new(game, &rom, options).unwrap();
         let mut frames = [(); 3].map(|()| vec![0; original.spec().frame.bytes()]);
         original.reset(&mut Stream::named(1, "starts"), &mut frames[0]);
-        (0..60).for_each(|i| drop(original.step(Action(i % 5), &mut frames[0])));
+        for i in 0..60 {
+            original.step(Action(i % 5), &mut frames[0]);
+        }
         let mut fork = original.fork();
         let mut twin = AtariEnv::new(game, &rom, options).unwrap();
         twin.restore(&original.snapshot()).unwrap();

@@ -106,7 +106,11 @@ impl LabError {
 
 fn listed(differences: &Differences) -> String {
     let line = |(key, (there, here)): (&String, &(String, String))| format!("{key} is {there} there, {here} here");
-    let mut lines: Vec<String> = differences.iter().take(4).map(line).collect();
+    // What is run comes before how.
+    let (what, how): (Vec<_>, Vec<_>) = differences
+        .iter()
+        .partition(|(key, _)| ["agent", "seed", "world.name", "world.profile"].contains(&key.as_str()));
+    let mut lines: Vec<String> = what.into_iter().chain(how).take(4).map(line).collect();
     if 4 < differences.len() {
         lines.push(format!("and {} more", differences.len() - 4));
     }

@@ -31,7 +31,7 @@ impl Preset {
     /// All of them, with the name to type and what it is.
     pub const ALL: [(Self, &'static str, &'static str); 7] = [
         (Self::Paper, "paper", "the paper's table: 25 million interactions, replay of a million"),
-        (Self::Quick, "quick", "200 thousand interactions, small replay, faster learning: minutes on two cores"),
+        (Self::Quick, "quick", "100 thousand interactions, small replay, faster learning: minutes on two cores"),
         (Self::Machado, "machado", "paper, but sticky actions, all 18 actions, no life signal (Machado et al. 2018)"),
         (Self::Nature, "nature", "paper, but whole screen and maximum of two frames (Mnih et al. 2015)"),
         (Self::Minatar, "minatar", "small network, replay of 100 thousand, a train step per interaction"),

@@ -46,6 +46,7 @@ pub struct Args {
 
 /// Trains.
 pub fn run(args: Args, output: &Output) -> Outcome {
+    let stop = stop_on_signals()?;
     let config = args.settings.resolve(&args.game, None)?;
     let folder = args.out.unwrap_or_else(|| default_folder(&config));
     let source =
@@ -56,7 +57,6 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.result(plan);
         return Ok(());
     }
-    let stop = stop_on_signals()?;
     let start = if args.fresh { Start::Fresh } else { Start::Continue };
     let OpenRun { mut run, mut files, notes } = open_run(&folder, &config, &source, start).map_err(sorted)?;
     notes.iter().for_each(|note| output.note(note));

@@ -1,0 +1,60 @@
+//! Nonsense in the settings is refused by its key, with exit code 2, before anything is written.
+
+use crate::command::{Place, fail, sane, small_run, succeed};
+use std::fs;
+
+#[test]
+fn nonsense_is_refused_by_its_key_and_leaves_no_folder() {
+    let place = Place::new();
+    let cases = [
+        ("learner.optimiser.learning_rate=-0.1", "learning_rate = -0.1 is not possible"),
+        ("training.batch_size=100000", "training.batch_size = 100000 is not possible"),
+        ("training.train_period=0", "training.train_period = 0 is not possible"),
+        ("record.checkpoint_interval=0", "record.checkpoint_interval = 0 is not possible"),
+        ("learner.gama=0.9", "did you mean learner.gamma?"),
+        ("learner.gamma=high", "--set"),
+        ("learner.gamma", "expected key=value"),
+    ];
+    for (setting, expected) in cases {
+        let text = fail(&mut small_run("sane", &place.run("never"), &["--set", setting]), 2);
+        assert!(text.contains(expected), "{setting}: {text}");
+        assert!(!place.run("never").exists(), "{setting} left a folder behind");
+    }
+}
+
+#[test]
+fn unknown_names_get_a_suggestion() {
+    let cases = [
+        (vec!["train", "boxng", "--agent", "sane"], "did you mean boxing?"),
+        (vec!["train", "boxing", "--agent", "qsane"], "did you mean q-sane?"),
+        (vec!["train", "boxing", "--agent", "sane", "--preset", "quik"], "did you mean quick?"),
+        (vec!["train", "minatar/asterx", "--agent", "sane"], "minatar/asterix"),
+    ];
+    for (args, expected) in cases {
+        let text = fail(&mut sane(&args), 2);
+        assert!(text.contains(expected), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn a_file_with_an_unknown_key_is_refused_and_a_good_one_is_used() {
+    let place = Place::new();
+    let (bad, good) = (place.run("bad.toml"), place.run("good.toml"));
+    fs::write(&bad, "[training]\nbatchsize = 3\n").unwrap();
+    fs::write(&good, "agent = \"noisynet\"\n[training]\nbatch_size = 3\n").unwrap();
+    let text = fail(sane(&["config", "show", "--config"]).arg(&bad), 2);
+    assert!(text.contains("bad.toml") && text.contains("did you mean training.batch_size?"), "{text}");
+    let shown = succeed(sane(&["config", "show", "--config"]).arg(&good));
+    assert!(shown.contains("batch_size = 3") && shown.contains("kind = \"noisynet\""), "{shown}");
+    // What is shown can be given back.
+    fs::write(&good, &shown).unwrap();
+    assert_eq!(shown, succeed(sane(&["config", "show", "--config"]).arg(&good)));
+}
+
+#[test]
+fn presets_differ_where_they_say_and_every_key_is_explained() {
+    let differences = succeed(&mut sane(&["config", "diff", "paper", "machado"]));
+    assert_eq!(differences.lines().count(), 1, "{differences}");
+    assert!(differences.starts_with("world.profile"), "{differences}");
+    assert!(succeed(&mut sane(&["config", "keys"])).contains("learner.gamma"));
+}

@@ -1,0 +1,73 @@
+//! Evaluation does not depend on threads, pairs its starts, and what is exported is what was evaluated.
+
+use crate::command::{Place, fail, sane, small_run, succeed};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+fn trained(place: &Place, agent: &str) -> std::path::PathBuf {
+    let folder = place.run(agent);
+    succeed(&mut small_run(agent, &folder, &["--set", "training.total_interactions=900"]));
+    folder
+}
+
+fn evaluate(run: &Path, more: &[&str]) -> Vec<Value> {
+    let text = succeed(sane(&["-q", "eval", "--interactions", "400", "--json"]).args(more).arg(run));
+    serde_json::from_str(&text).expect("a list of results")
+}
+
+#[test]
+fn the_same_numbers_come_out_at_any_number_of_threads() {
+    let place = Place::new();
+    let run = trained(&place, "sane");
+    let alone = evaluate(&run, &["--threads", "1"]);
+    assert_eq!(alone, evaluate(&run, &["--threads", "3"]));
+    assert_eq!(alone.iter().map(|result| &result["noise"]).collect::<Vec<_>>(), ["off", "on"]);
+    let recorded = fs::read_to_string(run.join("evaluations.jsonl")).unwrap();
+    assert_eq!(recorded.lines().count(), 4, "{recorded}");
+}
+
+#[test]
+fn episodes_are_whole_and_fill_the_interactions_asked_for() {
+    let place = Place::new();
+    let result = &evaluate(&trained(&place, "noisynet"), &["--noise", "on"])[0];
+    let lengths: Vec<u64> = serde_json::from_value(result["lengths_interactions"].clone()).unwrap();
+    let played: u64 = lengths.iter().sum();
+    assert_eq!(result["interactions"], played);
+    assert!(400 <= played && played - lengths.last().unwrap() < 400, "{lengths:?}");
+}
+
+#[test]
+fn an_agent_without_noise_is_measured_once() {
+    let place = Place::new();
+    let results = evaluate(&trained(&place, "eps-greedy"), &["--noise", "both"]);
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["noise"], "off");
+}
+
+#[test]
+fn policy_and_states_are_written_and_a_missing_checkpoint_is_named() {
+    let place = Place::new();
+    let run = trained(&place, "q-sane");
+    let (policy, states) = (place.run("policy.safetensors"), place.run("states.safetensors"));
+    succeed(sane(&["-q", "export"]).arg(&run).arg("-o").arg(&policy));
+    succeed(sane(&["-q", "eval"]).arg(&run).args(["--dump-states", "7", "-o"]).arg(&states));
+    let bytes = fs::read(&states).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    assert_eq!(tensors.tensor("observations").unwrap().shape(), [7, 4, 10, 10]);
+    assert_eq!(tensors.tensor("q").unwrap().shape(), [7, 6]);
+    assert_eq!(tensors.tensor("sigma").unwrap().shape(), [7, 1]);
+    let bytes = fs::read(&policy).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    assert_eq!(tensors.tensor("conv1.weight").unwrap().shape(), [4, 4, 3, 3]);
+    let text = fail(sane(&["eval", "--checkpoint", "5"]).arg(&run), 1);
+    assert!(text.contains('5') && text.contains("900"), "{text}");
+}
+
+#[test]
+fn events_stream_as_json_exactly_as_they_are_written() {
+    let place = Place::new();
+    let folder = place.run("stream");
+    let text = succeed(small_run("sane", &folder, &["--set", "training.total_interactions=800"]).arg("--json"));
+    assert_eq!(text, fs::read_to_string(folder.join("events.jsonl")).unwrap());
+}

@@ -65,7 +65,7 @@
 //! into_hidden.compute(&online, &[Head { layer: &fc2, dy: &d_q, input_scale: None }], &mut d_hidden);
 //! kernel.relu_backward(d_hidden.as_mut_slice(), hidden.as_slice());
 //! into_features.compute(&online, &[Head { layer: &fc1, dy: &d_hidden, input_scale: None }], &mut d_features);
-//! torso.backward(&online, Observations::Bytes(&states), &trace, &features, &mut d_features, &mut gradients);
+//! torso.backward(&online, Observations::Bytes(&states), &trace, &features, &d_features, &mut gradients);
 //! adam.begin_step();
 //! adam.apply(&mut online, &gradients, torso.param_range());
 //! fc1.update(&mut online, &mut adam, &mut gradients, &features, &d_hidden);

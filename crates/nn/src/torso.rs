@@ -320,7 +320,7 @@ mod tests {
             }
         }
         let mut gradients = layout.zeros();
-        torso.backward(&params, observations, &trace, &features, &mut d_features, &mut gradients);
+        torso.backward(&params, observations, &trace, &features, &d_features, &mut gradients);
         let features = (0..case.batch).map(|b| torso.features().to_torch(features.row(b))).collect();
         Outcome { layout, params, features, gradients, weights_on_features }
     }

@@ -1,6 +1,7 @@
 //! `sane bench`: how fast the parts are on this machine. One file per part under `bench/`.
 
 mod atari;
+mod engine;
 mod minatar;
 mod replay;
 mod train;
@@ -20,6 +21,8 @@ pub struct Args {
 enum Part {
     /// Frames per second of the Atari games, in three uses
     Atari(atari::Args),
+    /// Train step and act of each agent, against the processor's peak
+    Engine(engine::Args),
     /// Steps per second of the five MinAtar games, beside the Python package
     Minatar(minatar::Args),
     /// Bytes per transition of the replay, and microseconds per batch
@@ -32,6 +35,7 @@ enum Part {
 pub fn run(args: Args, output: &Output) -> Outcome {
     match args.part {
         Part::Atari(args) => atari::run(args, output),
+        Part::Engine(args) => engine::run(args, output),
         Part::Minatar(args) => minatar::run(args, output),
         Part::Replay(args) => replay::run(args, output),
         Part::Train(args) => train::run(args, output),

@@ -1,0 +1,255 @@
+//! `sane bench engine`: a train step and an act of each agent, against the peak that the processor reaches in registers.
+//!
+//! All times are minimums of many: what the machine can do when nothing disturbs it.
+
+use crate::output::{Failure, Outcome, Output};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use sane_agent::{ActMode, AgentConfig, Exploration, Learner, Phase, Probe};
+use sane_env::{Action, Element, EnvSpec, FrameSkip, FrameSpace, Stream};
+use sane_nn::Kernel;
+use sane_replay::Batch;
+use serde_json::{Map, Value, json};
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  sane bench engine
+  sane bench engine --threads 1 --preset minatar --agents eps-greedy,sane
+  sane bench engine --kernel portable --json
+
+The batch is 32 with 6 actions. GFLOP/s count the matrix products of a step (two forward passes, gradients of weights and of
+all activations but the observation); noise, optimiser and everything else are overhead. An act runs on one thread.";
+
+const BATCH: usize = 32;
+const ACTIONS: usize = 6;
+
+/// Train step and act of each agent, against the processor's peak.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Which agents
+    #[arg(long, value_delimiter = ',', default_value = "eps-greedy,noisynet,sane,q-sane")]
+    agents: Vec<String>,
+    /// Size of the world: nature (84×84×4) or minatar (10×10×4)
+    #[arg(long, default_value = "nature", value_parser = ["nature", "minatar"])]
+    preset: String,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Instructions to compute with: avx512, avx2 or portable [default: the best of this processor]
+    #[arg(long)]
+    kernel: Option<String>,
+    /// Seconds to measure each agent
+    #[arg(long, value_name = "S", default_value_t = 4.0)]
+    seconds: f64,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures and prints.
+pub fn run(args: Args, output: &Output) -> Outcome {
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let kernel = args.kernel.as_deref().map_or(Ok(Kernel::detect()), Kernel::named).map_err(|error| usage(&error))?;
+    if !(0.0..=600.0).contains(&args.seconds) {
+        return Err(Failure::Usage("--seconds must be between 0 and 600".to_owned()));
+    }
+    let world = world(&args.preset);
+    let configs = args.agents.iter().map(|name| agent(name, &world)).collect::<Result<Vec<_>, _>>()?;
+    let pool = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let (alone, workers) = (pool(1)?, pool(args.threads.map_or(0, usize::from))?);
+    let threads = workers.current_num_threads();
+    let peak = peak_gflops(kernel, &workers);
+    let target = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(configs.len() as u64), target);
+    let mut rows = Vec::new();
+    for (name, config) in args.agents.iter().zip(&configs) {
+        let mut learner = Learner::on_kernel(config, &world, &mut Stream::named(1, "init"), kernel)?;
+        let budget = Duration::from_secs_f64(args.seconds);
+        let (train, phases) = workers.install(|| time_learning(&mut learner, &world, budget))?;
+        let act = alone.install(|| time_acting(&mut learner, &world, budget / 4));
+        rows.push(Row { name: name.clone(), train, act, gflop: gflop(config, &world)?, phases });
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if args.json {
+        output.result(as_json(&rows, threads, peak, kernel));
+    } else {
+        as_table(&rows, threads, peak, kernel).iter().for_each(|line| output.result(line));
+    }
+    Ok(())
+}
+
+/// What was measured of one agent: seconds, and the work of a train step.
+struct Row {
+    name: String,
+    train: f64,
+    act: f64,
+    gflop: f64,
+    phases: [f64; Phase::ALL.len()],
+}
+
+impl Row {
+    fn gflops(&self) -> f64 {
+        self.gflop / self.train
+    }
+}
+
+fn world(preset: &str) -> EnvSpec {
+    let (frame, history) = match preset {
+        "minatar" => (FrameSpace { channels: 4, height: 10, width: 10, element: Element::U8 { full_scale: 1 } }, 1),
+        _ => (FrameSpace::gray(84, 84), 4),
+    };
+    let actions = (0..ACTIONS).map(|i| format!("action {i}")).collect();
+    EnvSpec { name: format!("bench/{preset}"), frame, history, actions, frame_skip: FrameSkip(4) }
+}
+
+fn agent(name: &str, world: &EnvSpec) -> Result<AgentConfig, Failure> {
+    AgentConfig::named(name, world).ok_or_else(|| {
+        let known = sane_agent::CATALOGUE.map(|entry| entry.name);
+        let hint =
+            sane_env::closest_name(name, known).map_or(String::new(), |close| format!("; did you mean {close}?"));
+        Failure::Usage(format!("there is no agent called {name}{hint} (`sane agents` lists them)"))
+    })
+}
+
+/// Multiply-adds in registers on all threads at once, the best of many short rounds.
+fn peak_gflops(kernel: Kernel, workers: &rayon::ThreadPool) -> f64 {
+    let round = || {
+        let start = Instant::now();
+        let flop: u64 = workers.broadcast(|_| kernel.multiply_adds(2_000_000)).into_iter().sum();
+        flop as f64 / start.elapsed().as_secs_f64() / 1e9
+    };
+    (0..60).map(|_| round()).fold(0.0, f64::max)
+}
+
+/// Watches a learn step and keeps the shortest time of each phase.
+struct Clock {
+    last: Instant,
+    best: [f64; Phase::ALL.len()],
+    now: [f64; Phase::ALL.len()],
+}
+
+impl Probe for Clock {
+    fn finished(&mut self, phase: Phase) {
+        let time = Instant::now();
+        let i = Phase::ALL.iter().position(|&known| known == phase).expect("all phases are listed");
+        self.now[i] += (time - self.last).as_secs_f64();
+        self.last = time;
+    }
+}
+
+/// Shortest learn step, and shortest time of each of its phases.
+fn time_learning(
+    learner: &mut Learner,
+    world: &EnvSpec,
+    budget: Duration,
+) -> Result<(f64, [f64; Phase::ALL.len()]), Failure> {
+    let (mut noise, mut draws) = (Stream::named(1, "noise"), Stream::named(1, "bench states"));
+    let mut batch = Batch::new(BATCH, world.state_bytes());
+    let Element::U8 { full_scale } = world.frame.element else { unreachable!("the worlds above are bytes") };
+    batch.states.fill_with(|| draws.below(u64::from(full_scale) + 1) as u8);
+    batch.next_states.fill_with(|| draws.below(u64::from(full_scale) + 1) as u8);
+    for (i, (action, reward)) in batch.actions.iter_mut().zip(&mut batch.rewards).enumerate() {
+        *action = Action((i % ACTIONS) as u16);
+        *reward = (i % 3) as f32 - 1.0;
+    }
+    let start = Instant::now();
+    let mut clock = Clock { last: start, best: [f64::INFINITY; Phase::ALL.len()], now: [0.0; Phase::ALL.len()] };
+    let mut best = f64::INFINITY;
+    while best.is_infinite() || start.elapsed() < budget {
+        clock.now = [0.0; Phase::ALL.len()];
+        clock.last = Instant::now();
+        let begun = clock.last;
+        learner.learn_watched(&batch, &mut noise, &mut clock)?;
+        best = best.min(begun.elapsed().as_secs_f64());
+        for (best, now) in clock.best.iter_mut().zip(clock.now) {
+            *best = best.min(now);
+        }
+    }
+    Ok((best, clock.best))
+}
+
+/// Shortest act on the perturbed network (greedy for agents without noise).
+fn time_acting(learner: &mut Learner, world: &EnvSpec, budget: Duration) -> f64 {
+    let mut noise = Stream::named(1, "noise");
+    let state = vec![1; world.state_bytes()];
+    let start = Instant::now();
+    let mut best = f64::INFINITY;
+    while best.is_infinite() || start.elapsed() < budget {
+        let begun = Instant::now();
+        std::hint::black_box(learner.act(&state, ActMode::Noisy, &mut noise));
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    best
+}
+
+/// Multiply-adds of the matrix products of one train step, times two, in units of 10⁹. A layer counts four times: two forward
+/// passes, its weights' gradient, its input's gradient, which the first convolution does not have.
+fn gflop(config: &AgentConfig, world: &EnvSpec) -> Result<f64, Failure> {
+    let (mut channels, mut height, mut width) = (world.state_channels(), world.frame.height, world.frame.width);
+    let mut products = 0;
+    for (i, conv) in config.network.convolutions.iter().enumerate() {
+        height = (height - conv.kernel) / conv.stride + 1;
+        width = (width - conv.kernel) / conv.stride + 1;
+        let one = height * width * conv.kernel * conv.kernel * channels * conv.filters;
+        products += if i == 0 { 3 * one } else { 4 * one };
+        channels = conv.filters;
+    }
+    let widths = config.network.dense_widths(world)?;
+    let dense: usize = widths.windows(2).map(|ends| 4 * ends[0] * ends[1]).sum();
+    products += if matches!(config.exploration, Exploration::NoisyNet { .. }) { 2 * dense } else { dense };
+    if let Some(module) = config.exploration.module() {
+        let ends: Vec<usize> = [widths[0]].into_iter().chain(module.hidden.iter().copied()).chain([1]).collect();
+        products += ends.windows(2).map(|ends| 4 * ends[0] * ends[1]).sum::<usize>();
+    }
+    Ok(2.0 * (BATCH * products) as f64 / 1e9)
+}
+
+fn as_json(rows: &[Row], threads: usize, peak: f64, kernel: Kernel) -> Value {
+    let agents: Map<String, Value> = rows
+        .iter()
+        .map(|row| {
+            let phases: Map<String, Value> = Phase::ALL
+                .iter()
+                .zip(row.phases)
+                .map(|(phase, time)| (phase.name().to_owned(), json!(time * 1e3)))
+                .collect();
+            let value = json!({
+                "train_step_ms": row.train * 1e3,
+                "act_ms": row.act * 1e3,
+                "gflops": row.gflops(),
+                "share_of_peak": row.gflops() / peak,
+                "phases_ms": phases,
+            });
+            (row.name.clone(), value)
+        })
+        .collect();
+    json!({ "threads": threads, "kernel": kernel.name(), "peak_gflops": peak, "agents": agents })
+}
+
+fn as_table(rows: &[Row], threads: usize, peak: f64, kernel: Kernel) -> Vec<String> {
+    let mut lines = vec![
+        format!(
+            "{} kernel, {threads} threads, peak {peak:.1} GFLOP/s; minimums, batch {BATCH}, {ACTIONS} actions",
+            kernel.name()
+        ),
+        format!(
+            "{:<24}{:>14}{:>10}{:>10}{:>10}{:>10}",
+            "agent", "train step ms", "× first", "GFLOP/s", "of peak", "act ms"
+        ),
+    ];
+    for row in rows {
+        let (ratio, share) = (row.train / rows[0].train, 100.0 * row.gflops() / peak);
+        let (train, act) = (row.train * 1e3, row.act * 1e3);
+        lines.push(format!("{:<24}{train:>14.3}{ratio:>10.3}{:>10.1}{share:>9.1}%{act:>10.4}", row.name, row.gflops()));
+    }
+    lines.push(String::new());
+    let heads: String = Phase::ALL.iter().map(|phase| format!("{:>16}", phase.name())).collect();
+    lines.push(format!("{:<24}{heads}", "phases, ms"));
+    for row in rows {
+        let times: String = row.phases.iter().map(|time| format!("{:>16.3}", time * 1e3)).collect();
+        lines.push(format!("{:<24}{times}", row.name));
+    }
+    lines
+}

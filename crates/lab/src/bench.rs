@@ -66,6 +66,8 @@ impl TrainingBench {
         run.learner = Learner::new(&paper.learner, run.world.spec(), &mut run.rng.init)?;
         run.config = RunConfig { agent: agent.into(), learner: paper.learner, ..run.config.clone() };
         run.config.training.total_interactions = AgentSteps(start + 2 * interactions);
+        // The replay holds what it was filled with, however little that is.
+        run.config.training.learning_starts = AgentSteps(1);
         run.config.record.interval = AgentSteps(interactions);
         run.config.record.checkpoint_interval = AgentSteps(u64::MAX);
         let mut laps = Laps::default();

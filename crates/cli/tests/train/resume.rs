@@ -29,10 +29,9 @@ fn check_killed_runs_repeat(agent: &str) {
 /// Starts the run again and again, kills it after a random while, and lets it end after enough kills.
 fn run_with_kills(agent: &str, folder: &Path) -> u32 {
     let mut moments = Stream::named(1, agent);
-    let mut kills = 0;
-    for life in 0_u32.. {
+    for kills in 0.. {
         // One seed gives one run at any number of threads, also when the number changes on the way.
-        let threads = if life % 2 == 0 { "1" } else { "2" };
+        let threads = if kills % 2 == 0 { "1" } else { "2" };
         let mut process = small_run(agent, folder, &["--threads", threads]).stderr(Stdio::inherit()).spawn().unwrap();
         if kills < KILLS {
             sleep(Duration::from_millis(5 + moments.below(60)));
@@ -43,7 +42,6 @@ fn run_with_kills(agent: &str, folder: &Path) -> u32 {
             return kills;
         }
         assert!(kills < KILLS, "{agent}: the last life failed");
-        kills += 1;
     }
     unreachable!("the loop ends with a successful life")
 }

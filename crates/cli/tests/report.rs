@@ -3,6 +3,7 @@
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
+use sane_record::{Event, JsonlFile};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -110,4 +111,20 @@ fn a_file_in_the_way_of_the_report_is_named() {
     write_runs(root.path());
     fs::write(root.path().join("out"), "in the way").unwrap();
     check_exit(&report(root.path(), &["runs", "-o", "out"]), 1, "cannot create out");
+}
+
+#[test]
+fn evaluations_of_an_earlier_checkpoint_are_asked_for_with_at() {
+    let root = tempfile::tempdir().unwrap();
+    let made_up = MadeUp::small("boxing", "sane", 1, 50.0);
+    let folder = made_up.write(&root.path().join("runs"));
+    let mut early = made_up.evaluation("off", 20.0);
+    early.trained_interactions = 10_000;
+    let mut file = JsonlFile::append(folder.join("evaluations.jsonl")).unwrap();
+    file.write(&Event::EvaluationFinished(early)).unwrap();
+    file.flush().unwrap();
+    let output = report(root.path(), &["runs", "--at", "10000", "--json"]);
+    check_exit(&output, 0, "These policies had 10,000 interactions of training");
+    let numbers: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(numbers["scores"][0]["mean"], 20.0);
 }

@@ -1,7 +1,7 @@
 //! All effects live here: files, time, threads. Everything a run is, from its configuration to its last record.
 //!
-//! Read [`train`] first: the whole data path is on that screen. A run starts or continues with [`open_run`], is measured
-//! by [`evaluate`] and read back by [`read_run`]; what it is set to, [`RunConfig`] says.
+//! Read [`train()`] first: the whole data path is on that screen. A run starts or continues with [`open_run`], is measured
+//! by [`evaluate()`] and read back by [`read_run`]; what it is set to, [`RunConfig`] says.
 #![forbid(unsafe_code)]
 
 mod baseline;

@@ -101,4 +101,22 @@ mod tests {
         let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 1e5;
         assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_number_below_n_is_below_n(seed: u64, n in 1_u64..) {
+            proptest::prop_assert!(Stream::named(seed, "test").below(n) < n);
+        }
+
+        #[test]
+        fn a_stream_saved_in_the_middle_goes_on_with_the_same_numbers(seed: u64, drawn in 0_usize..50) {
+            let mut stream = Stream::named(seed, "test");
+            for _ in 0..drawn {
+                stream.next_u64();
+            }
+            let saved = postcard::to_stdvec(&stream).expect("a stream is plain numbers");
+            let mut restored: Stream = postcard::from_bytes(&saved).expect("what was just written");
+            proptest::prop_assert_eq!(restored.next_u64(), stream.next_u64());
+        }
+    }
 }

@@ -109,10 +109,10 @@ mod tests {
         let plain = |j: usize| (0..L).fold(layer.b[j], |sum, i| sum + layer.w[j * L + i] * layer.x[i]);
         let mut y: Vec<f32> = (0..M).map(plain).collect();
         layer.noise().add(Kernel::detect(), &mut y, &layer.x);
-        for j in 0..M {
+        for (j, &y_j) in y.iter().enumerate() {
             let bias = f64::from(layer.b[j]) + f64::from(layer.sigma) * f64::from(layer.z_out[j]);
             let expected = (0..L).fold(bias, |sum, i| sum + layer.weight(j, i) * f64::from(layer.x[i]));
-            assert!((f64::from(y[j]) - expected).abs() < 1e-4, "output {j}: {} instead of {expected}", y[j]);
+            assert!((f64::from(y_j) - expected).abs() < 1e-4, "output {j}: {y_j} instead of {expected}");
         }
     }
 
@@ -134,9 +134,9 @@ mod tests {
             })
             .sum();
         assert!((f64::from(d_sigma) - literal_d_sigma).abs() < 1e-3 * literal_d_sigma.abs().max(1.0));
-        for i in 0..L {
+        for (i, &dx_i) in dx.iter().enumerate() {
             let expected: f64 = (0..M).map(|j| layer.weight(j, i) * f64::from(delta[j])).sum();
-            assert!((f64::from(dx[i]) - expected).abs() < 1e-3, "input {i}: {} instead of {expected}", dx[i]);
+            assert!((f64::from(dx_i) - expected).abs() < 1e-3, "input {i}: {dx_i} instead of {expected}");
         }
     }
 

@@ -178,7 +178,7 @@ impl Learner {
         Ok(self.policy.network.layout.import(&mut self.target, tensors)?)
     }
 
-    /// What the last learn step drew and computed, by name: `q` [B, A], `target_value` [B], `sigma` [B] or [B, sigmas] and,
+    /// What the last learn step drew and computed, by name: `q[B,A]`, `target_value[B]`, `sigma[B]` or `sigma[B,sigmas]` and,
     /// under `online.`, `target.` and with double-Q `selector.`, the noise (`z_in1`, `z_out1`, …; `eps_w1`, `eps_b1`, …
     /// where it is independent). Empty before the first.
     pub fn last_step(&self) -> Vec<NamedTensor> {

@@ -78,6 +78,8 @@
 //! the same [`Dense::forward`] take matrices of one row. Further features (action values, visit counts) are columns behind
 //! the torso's in the same feature matrix: [`InputOrder::followed_by`] describes a layer that reads them too.
 
+#![allow(rustdoc::broken_intra_doc_links, reason = "shapes are written y[B,O], which reads like a link")]
+
 mod adam;
 mod buffer;
 mod conv;

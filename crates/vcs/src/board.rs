@@ -1,15 +1,16 @@
 //! The board: which chip answers an address.
 
 use crate::cartridge::Cartridge;
-use crate::cpu::{AfterWrite, Bus, WritePlace};
+use crate::cpu::{AfterWrite, Registers, WritePlace};
 use crate::film::Film;
 use crate::memory::Memory;
 use crate::riot::Riot;
 use crate::tia::Tia;
 
-/// Everything the processor can reach.
+/// Everything the processor can reach, and its registers.
 #[derive(Debug, Clone)]
 pub(crate) struct Board {
+    pub registers: Registers,
     pub cartridge: Cartridge,
     pub ram: Memory,
     pub riot: Riot,
@@ -17,18 +18,10 @@ pub(crate) struct Board {
     pub film: Film,
 }
 
-impl Bus for Board {
+impl Board {
+    /// Reads a byte at a cycle; `noise` is the byte that was on the wires before, which undriven bits keep.
     #[inline(always)]
-    fn prefetch(&self, address: u16) -> Option<u32> {
-        if address & 0x1000 != 0 { self.cartridge.prefetch(address) } else { None }
-    }
-
-    fn timer_reads_before_zero(&self, cycle: u64, period: u64) -> u64 {
-        self.riot.reads_before_zero(cycle, period)
-    }
-
-    #[inline(always)]
-    fn read(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
+    pub fn read(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
         if address & 0x1000 != 0 {
             self.cartridge.read(address, cycle)
         } else if address & 0x280 == 0x80 {
@@ -38,8 +31,9 @@ impl Bus for Board {
         }
     }
 
+    /// Writes a byte at a cycle.
     #[inline(always)]
-    fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> AfterWrite {
+    pub fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> AfterWrite {
         if address & 0x1280 == 0x80 {
             self.ram.set(address, value);
             AfterWrite { cycle, stop: false }
@@ -47,9 +41,7 @@ impl Bus for Board {
             self.write_chip(address, value, cycle, place)
         }
     }
-}
 
-impl Board {
     #[inline(never)]
     fn read_chip(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
         if address & 0x80 == 0 {

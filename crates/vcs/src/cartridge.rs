@@ -126,8 +126,9 @@ pub struct Cartridge {
     kind: CartridgeKind,
     plain_first: u16,
     plain_length: u16,
-    /// The plain part without its last two addresses.
-    fetch_length: u16,
+    /// The plain part as addresses, without the last at which an instruction could reach its end.
+    code_first: u16,
+    code_length: u16,
     state: CartridgeState,
     view: [u8; VIEW_SIZE],
 }
@@ -161,7 +162,8 @@ impl Cartridge {
             kind,
             plain_first,
             plain_length,
-            fetch_length: plain_length.saturating_sub(2),
+            code_first: 0x1000 + plain_first,
+            code_length: plain_length.saturating_sub(3),
             state,
             view: [0; VIEW_SIZE],
         };
@@ -217,17 +219,21 @@ impl Cartridge {
         }
     }
 
-    /// Four bytes of program, if all an instruction can need of them are plain.
+    /// Where [`Cartridge::code`] has the instruction at an address, if all it can need is plain and followed by more of
+    /// the window.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, address: u16) -> Option<u32> {
-        let offset = address & 0xfff;
-        if offset.wrapping_sub(self.plain_first) < self.fetch_length {
-            let at = usize::from(offset);
-            let bytes = [self.view[at], self.view[at + 1], self.view[at + 2], self.view[at + 3]];
-            Some(u32::from_le_bytes(bytes))
+    pub(crate) fn plain_code(&self, address: u16) -> Option<usize> {
+        if (address & 0x1fff).wrapping_sub(self.code_first) < self.code_length {
+            Some(usize::from(address & 0xfff))
         } else {
             None
         }
+    }
+
+    /// A byte of the window as it is shown.
+    #[inline(always)]
+    pub(crate) fn code(&self, at: usize) -> u8 {
+        self.view[at]
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::board::Board;
 use crate::cartridge::{Cartridge, CartridgeKind, CartridgeState};
 use crate::config::{ConsoleConfig, Input, PictureMode};
-use crate::cpu::{self, Bus, Halt, Registers};
+use crate::cpu::{self, Halt, Registers};
 use crate::film::Film;
 use crate::memory::Memory;
 use crate::riot::Riot;
@@ -15,7 +15,7 @@ use crate::tia::Tia;
 /// Seed of the generator behind the RAM's first contents and the timer after each reset.
 const SYSTEM_SEED: u32 = 4_753_849;
 /// A frame that has not ended after so many instructions is broken off and goes on in the next call.
-const INSTRUCTION_CAP: u32 = 25_000;
+const INSTRUCTION_CAP: i32 = 25_000;
 
 /// What [`Console::run_frame`] tells about the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,6 @@ pub struct FrameReport {
 #[derive(Debug, Clone)]
 pub struct Console {
     config: ConsoleConfig,
-    registers: Registers,
     board: Board,
     cycle: u64,
     partial: bool,
@@ -45,13 +44,14 @@ impl Console {
         let ram = Memory(std::array::from_fn(|_| random.next_u32() as u8));
         let timer = timer_draw(&mut random);
         let board = Board {
+            registers: Registers::reset(0),
             cartridge,
             ram,
             riot: Riot::reset(timer),
             tia: Tia::reset(config),
             film: Film::black(config.height),
         };
-        Self { config, registers: Registers::reset(0), board, cycle: 0, partial: false, random }
+        Self { config, board, cycle: 0, partial: false, random }
     }
 
     /// Changes the set-up; a [reset](Console::reset) has to follow.
@@ -74,7 +74,7 @@ impl Console {
         self.board.cartridge.reset(|| random.next_u32() as u8);
         let low = self.board.read(0xfffc, 0, 0);
         let high = self.board.read(0xfffd, 0, low);
-        self.registers = Registers::reset(u16::from_le_bytes([low, high]));
+        self.board.registers = Registers::reset(u16::from_le_bytes([low, high]));
     }
 
     /// Runs one frame while the input is held.
@@ -88,7 +88,7 @@ impl Console {
             film.start_frame();
         }
         film.start_run(tia, 3 * self.cycle, picture);
-        let halt = cpu::run(&mut self.registers, &mut self.board, &mut self.cycle, INSTRUCTION_CAP);
+        let halt = cpu::run(&mut self.board, &mut self.cycle, INSTRUCTION_CAP);
         self.partial = halt == Halt::OutOfInstructions;
         let Board { tia, film, .. } = &mut self.board;
         tia.draw_what_was_asked(film);
@@ -130,7 +130,7 @@ impl Console {
             config: self.config,
             kind: self.board.cartridge.kind(),
             cartridge: *self.board.cartridge.state(),
-            registers: self.registers,
+            registers: self.board.registers,
             ram: self.board.ram,
             riot: self.board.riot,
             tia: self.board.tia,
@@ -185,7 +185,7 @@ impl Console {
         }
         self.config = snapshot.config;
         self.board.cartridge.set_state(snapshot.cartridge);
-        self.registers = snapshot.registers;
+        self.board.registers = snapshot.registers;
         self.board.ram = snapshot.ram;
         self.board.riot = snapshot.riot;
         self.board.tia = snapshot.tia;

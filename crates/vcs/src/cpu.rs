@@ -1,4 +1,4 @@
-//! The 6507: runs instructions on a [`Bus`] until one asks for a stop.
+//! The 6507: runs instructions on a [`Board`] until one asks for a stop.
 //!
 //! All base cycles of an instruction are counted right after its opcode was fetched; every other access then happens at
 //! that one moment, plus the extra cycles for crossed pages as they are found. There are no dummy accesses.
@@ -9,24 +9,9 @@ mod decode;
 mod execute;
 mod registers;
 
-use execute::Core;
+use crate::board::Board;
+use execute::{Core, Resume, STOPPED, step_bytewise};
 pub(crate) use registers::Registers;
-
-/// What the processor is wired to. `cycle` is the moment of the access.
-pub(crate) trait Bus {
-    /// Four bytes of program from an address on, if reading them has no effect but to deliver them.
-    fn prefetch(&self, address: u16) -> Option<u32>;
-
-    /// How many reads of the timer, the first at `cycle` and the others `period` cycles apart, will all find it running
-    /// and neither at zero nor above 127.
-    fn timer_reads_before_zero(&self, cycle: u64, period: u64) -> u64;
-
-    /// Reads a byte; `noise` is the byte that was on the wires before, which undriven bits keep.
-    fn read(&mut self, address: u16, cycle: u64, noise: u8) -> u8;
-
-    /// Writes a byte.
-    fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> AfterWrite;
-}
 
 /// Where in its instruction a write stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,41 +43,45 @@ pub(crate) enum Halt {
 }
 
 /// Runs at most `limit` instructions. `cycle` moves on with them.
-pub(crate) fn run<B: Bus>(registers: &mut Registers, bus: &mut B, cycle: &mut u64, limit: u32) -> Halt {
-    let mut stopped = false;
-    let mut core = Core::new(registers, bus, *cycle, limit, &mut stopped);
+pub(crate) fn run(board: &mut Board, cycle: &mut u64, limit: i32) -> Halt {
+    board.registers.wires = 0;
+    let left = if board.registers.jammed { 0 } else { limit };
+    let mut core = Core { pc: board.registers.pc, cycle: *cycle, noise: 0, left, board };
     while 0 < core.left {
         core.left -= 1;
-        match core.bus.prefetch(core.registers.busy.pc) {
-            Some(bytes) => core.step(Prefetched(bytes)),
-            None => core.step_slowly(),
+        match core.board.cartridge.plain_code(core.pc) {
+            Some(at) => core.step(Plain { at }),
+            None => {
+                let from = Resume { pc: core.pc, cycle: core.cycle, left: core.left };
+                Resume { pc: core.pc, cycle: core.cycle, left: core.left } = step_bytewise(core.board, from);
+            }
         }
     }
-    let busy = core.registers.busy;
     *cycle = core.cycle;
-    registers.busy = busy;
-    if stopped { Halt::Requested } else { Halt::OutOfInstructions }
+    core.board.registers.pc = core.pc;
+    if core.left == STOPPED { Halt::Requested } else { Halt::OutOfInstructions }
 }
 
 /// Where an instruction's own bytes come from.
 trait Program {
     /// The byte at the program counter.
-    fn next<B: Bus>(&mut self, core: &mut Core<'_, B>) -> u8;
+    fn next(&mut self, core: &mut Core<'_>) -> u8;
 
     /// Whether loops that wait for the timer may be run through at once.
     const CAN_SKIP_WAITS: bool;
 }
 
-/// Bytes read beforehand, next one lowest.
-struct Prefetched(u32);
+/// Bytes that can be read without effect.
+struct Plain {
+    at: usize,
+}
 
-impl Program for Prefetched {
+impl Program for Plain {
     #[inline(always)]
-    fn next<B: Bus>(&mut self, core: &mut Core<'_, B>) -> u8 {
-        let byte = self.0 as u8;
-        self.0 >>= 8;
-        core.noise = byte;
-        byte
+    fn next(&mut self, core: &mut Core<'_>) -> u8 {
+        core.noise = core.board.cartridge.code(self.at);
+        self.at += 1;
+        core.noise
     }
 
     const CAN_SKIP_WAITS: bool = true;
@@ -102,8 +91,8 @@ impl Program for Prefetched {
 struct Bytewise;
 
 impl Program for Bytewise {
-    fn next<B: Bus>(&mut self, core: &mut Core<'_, B>) -> u8 {
-        core.read(core.registers.busy.pc)
+    fn next(&mut self, core: &mut Core<'_>) -> u8 {
+        core.read(core.pc)
     }
 
     const CAN_SKIP_WAITS: bool = false;

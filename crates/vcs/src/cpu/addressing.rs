@@ -1,20 +1,20 @@
 //! How an instruction finds its operand: which bytes it reads, in which order, and when a crossed page costs a cycle.
 
 use super::execute::Core;
-use super::{Bus, Program, WritePlace};
+use super::{Program, WritePlace};
 
-impl<B: Bus> Core<'_, B> {
+impl Core<'_> {
     /// The next byte of the program.
     #[inline(always)]
     pub fn fetch(&mut self, program: &mut impl Program) -> u8 {
         let byte = program.next(self);
-        self.registers.busy.pc = self.registers.busy.pc.wrapping_add(1);
+        self.pc = self.pc.wrapping_add(1);
         byte
     }
 
     #[inline(always)]
     pub fn read(&mut self, address: u16) -> u8 {
-        self.noise = self.bus.read(address, self.cycle, self.noise);
+        self.noise = self.board.read(address, self.cycle, self.noise);
         self.noise
     }
 
@@ -26,7 +26,7 @@ impl<B: Bus> Core<'_, B> {
     #[inline(always)]
     pub fn write_at(&mut self, address: u16, value: u8, place: WritePlace) {
         self.noise = value;
-        let after = self.bus.write(address, value, self.cycle, place);
+        let after = self.board.write(address, value, self.cycle, place);
         self.cycle = after.cycle;
         if after.stop {
             self.stop();
@@ -36,18 +36,18 @@ impl<B: Bus> Core<'_, B> {
     #[inline(always)]
     pub fn push(&mut self, value: u8, place: WritePlace) {
         self.write_at(self.stack(), value, place);
-        self.registers.rare.s = self.registers.rare.s.wrapping_sub(1);
+        self.board.registers.s = self.board.registers.s.wrapping_sub(1);
     }
 
     #[inline(always)]
     pub fn pull(&mut self) -> u8 {
-        self.registers.rare.s = self.registers.rare.s.wrapping_add(1);
+        self.board.registers.s = self.board.registers.s.wrapping_add(1);
         self.read(self.stack())
     }
 
     #[inline(always)]
     pub fn stack(&self) -> u16 {
-        0x100 | u16::from(self.registers.rare.s)
+        0x100 | u16::from(self.board.registers.s)
     }
 
     #[inline(always)]
@@ -57,12 +57,12 @@ impl<B: Bus> Core<'_, B> {
 
     #[inline(always)]
     pub fn zero_page_x(&mut self, program: &mut impl Program) -> u16 {
-        u16::from(self.fetch(program).wrapping_add(self.registers.busy.x))
+        u16::from(self.fetch(program).wrapping_add(self.board.registers.x))
     }
 
     #[inline(always)]
     pub fn zero_page_y(&mut self, program: &mut impl Program) -> u16 {
-        u16::from(self.fetch(program).wrapping_add(self.registers.busy.y))
+        u16::from(self.fetch(program).wrapping_add(self.board.registers.y))
     }
 
     #[inline(always)]
@@ -74,25 +74,25 @@ impl<B: Bus> Core<'_, B> {
     /// abs,X of a write: the cycle for a crossed page is part of the base cycles.
     #[inline(always)]
     pub fn absolute_x(&mut self, program: &mut impl Program) -> u16 {
-        self.absolute(program).wrapping_add(u16::from(self.registers.busy.x))
+        self.absolute(program).wrapping_add(u16::from(self.board.registers.x))
     }
 
     #[inline(always)]
     pub fn absolute_y(&mut self, program: &mut impl Program) -> u16 {
-        self.absolute(program).wrapping_add(u16::from(self.registers.busy.y))
+        self.absolute(program).wrapping_add(u16::from(self.board.registers.y))
     }
 
     /// abs,X of a read.
     #[inline(always)]
     pub fn absolute_x_read(&mut self, program: &mut impl Program) -> u16 {
         let base = self.absolute(program);
-        self.indexed_read(base, self.registers.busy.x)
+        self.indexed_read(base, self.board.registers.x)
     }
 
     #[inline(always)]
     pub fn absolute_y_read(&mut self, program: &mut impl Program) -> u16 {
         let base = self.absolute(program);
-        self.indexed_read(base, self.registers.busy.y)
+        self.indexed_read(base, self.board.registers.y)
     }
 
     #[inline(always)]
@@ -104,14 +104,14 @@ impl<B: Bus> Core<'_, B> {
     #[inline(always)]
     pub fn indirect_y(&mut self, program: &mut impl Program) -> u16 {
         let pointer = self.zero_page(program);
-        self.pointer(pointer).wrapping_add(u16::from(self.registers.busy.y))
+        self.pointer(pointer).wrapping_add(u16::from(self.board.registers.y))
     }
 
     #[inline(always)]
     pub fn indirect_y_read(&mut self, program: &mut impl Program) -> u16 {
         let pointer = self.zero_page(program);
         let base = self.pointer(pointer);
-        self.indexed_read(base, self.registers.busy.y)
+        self.indexed_read(base, self.board.registers.y)
     }
 
     /// The high byte does not wrap within the zero page.

@@ -1,70 +1,70 @@
 //! What instructions do to registers and bytes, decimal mode and the undocumented ones included. No memory here.
 //!
-//! Everything is inlined, or takes registers by value: a reference handed out would keep them all in memory.
+//! Everything but decimal mode is inlined: most of these are two or three machine instructions.
 
-use super::registers::Live;
+use super::registers::Registers;
 
-impl Live<'_> {
+impl Registers {
     /// A := A + M + C.
     #[inline(always)]
     pub fn adc(&mut self, m: u8) {
-        if self.rare.decimal {
-            return self.take(decimal_sum(self.busy.a, m, self.busy.carry));
+        if self.decimal {
+            return self.take(decimal_sum(self.a, m, self.carry));
         }
-        let sum = u16::from(self.busy.a) + u16::from(m) + u16::from(self.busy.carry);
+        let sum = u16::from(self.a) + u16::from(m) + u16::from(self.carry);
         let result = sum as u8;
-        self.rare.overflow = (self.busy.a ^ result) & (m ^ result) & 0x80 != 0;
-        self.busy.carry = 0xff < sum;
-        self.busy.a = result;
+        self.overflow = (self.a ^ result) & (m ^ result) & 0x80 != 0;
+        self.carry = 0xff < sum;
+        self.a = result;
         self.set_nz(result);
     }
 
     /// A := A − M − (1 − C).
     #[inline(always)]
     pub fn sbc(&mut self, m: u8) {
-        if self.rare.decimal {
-            return self.take(decimal_difference(self.busy.a, m, self.busy.carry));
+        if self.decimal {
+            return self.take(decimal_difference(self.a, m, self.carry));
         }
         self.adc(!m);
     }
 
     #[inline(always)]
     pub fn and(&mut self, m: u8) {
-        self.busy.a &= m;
-        self.set_nz(self.busy.a);
+        self.a &= m;
+        self.set_nz(self.a);
     }
 
     #[inline(always)]
     pub fn ora(&mut self, m: u8) {
-        self.busy.a |= m;
-        self.set_nz(self.busy.a);
+        self.a |= m;
+        self.set_nz(self.a);
     }
 
     #[inline(always)]
     pub fn eor(&mut self, m: u8) {
-        self.busy.a ^= m;
-        self.set_nz(self.busy.a);
+        self.a ^= m;
+        self.set_nz(self.a);
     }
 
     #[inline(always)]
     fn compare(&mut self, register: u8, m: u8) {
-        self.busy.carry = m <= register;
+        self.carry = m <= register;
         self.set_nz(register.wrapping_sub(m));
     }
 
     #[inline(always)]
     pub fn cmp(&mut self, m: u8) {
-        self.compare(self.busy.a, m);
+        self.compare(self.a, m);
     }
 
     #[inline(always)]
     pub fn cpx(&mut self, m: u8) {
-        self.compare(self.busy.x, m);
+        self.compare(self.x, m);
     }
 
     #[inline(always)]
     pub fn cpy(&mut self, m: u8) {
-        self.compare(self.busy.y, m);
+        self.compare(self.y, m);
     }
 
     /// The undocumented ways of doing nothing still read their operand.
@@ -73,51 +73,51 @@ impl Live<'_> {
 
     #[inline(always)]
     pub fn bit(&mut self, m: u8) {
-        self.set_n_and_z(m, self.busy.a & m);
-        self.rare.overflow = m & 0x40 != 0;
+        self.set_n_and_z(m, self.a & m);
+        self.overflow = m & 0x40 != 0;
     }
 
     #[inline(always)]
     pub fn lda(&mut self, m: u8) {
-        self.busy.a = m;
+        self.a = m;
         self.set_nz(m);
     }
 
     #[inline(always)]
     pub fn ldx(&mut self, m: u8) {
-        self.busy.x = m;
+        self.x = m;
         self.set_nz(m);
     }
 
     #[inline(always)]
     pub fn ldy(&mut self, m: u8) {
-        self.busy.y = m;
+        self.y = m;
         self.set_nz(m);
     }
 
     #[inline(always)]
     pub fn asl(&mut self, m: u8) -> u8 {
-        self.busy.carry = m & 0x80 != 0;
+        self.carry = m & 0x80 != 0;
         self.with_nz(m << 1)
     }
 
     #[inline(always)]
     pub fn lsr(&mut self, m: u8) -> u8 {
-        self.busy.carry = m & 1 != 0;
+        self.carry = m & 1 != 0;
         self.with_nz(m >> 1)
     }
 
     #[inline(always)]
     pub fn rol(&mut self, m: u8) -> u8 {
-        let low = u8::from(self.busy.carry);
-        self.busy.carry = m & 0x80 != 0;
+        let low = u8::from(self.carry);
+        self.carry = m & 0x80 != 0;
         self.with_nz((m << 1) | low)
     }
 
     #[inline(always)]
     pub fn ror(&mut self, m: u8) -> u8 {
-        let high = u8::from(self.busy.carry) << 7;
-        self.busy.carry = m & 1 != 0;
+        let high = u8::from(self.carry) << 7;
+        self.carry = m & 1 != 0;
         self.with_nz((m >> 1) | high)
     }
 
@@ -162,7 +162,7 @@ impl Live<'_> {
     #[inline(always)]
     pub fn dcp(&mut self, m: u8) -> u8 {
         let lower = self.dec(m);
-        self.compare(self.busy.a, lower);
+        self.compare(self.a, lower);
         lower
     }
 
@@ -176,56 +176,56 @@ impl Live<'_> {
     #[inline(always)]
     pub fn lax(&mut self, m: u8) {
         self.lda(m);
-        self.busy.x = m;
+        self.x = m;
     }
 
     #[inline(always)]
     pub fn anc(&mut self, m: u8) {
         self.and(m);
-        self.busy.carry = self.busy.a & 0x80 != 0;
+        self.carry = self.a & 0x80 != 0;
     }
 
     #[inline(always)]
     pub fn asr(&mut self, m: u8) {
-        self.busy.a = self.lsr(self.busy.a & m);
+        self.a = self.lsr(self.a & m);
     }
 
     #[inline(always)]
     pub fn arr(&mut self, m: u8) {
-        self.busy.a = self.ror(self.busy.a & m);
-        self.busy.carry = self.busy.a & 0x40 != 0;
-        self.rare.overflow = (self.busy.a ^ (self.busy.a << 1)) & 0x40 != 0;
+        self.a = self.ror(self.a & m);
+        self.carry = self.a & 0x40 != 0;
+        self.overflow = (self.a ^ (self.a << 1)) & 0x40 != 0;
     }
 
     #[inline(always)]
     pub fn sbx(&mut self, m: u8) {
-        let both = self.busy.a & self.busy.x;
+        let both = self.a & self.x;
         self.compare(both, m);
-        self.busy.x = both.wrapping_sub(m);
+        self.x = both.wrapping_sub(m);
     }
 
     #[inline(always)]
     pub fn lxa(&mut self, m: u8) {
-        self.lax((self.busy.a | 0xee) & m);
+        self.lax((self.a | 0xee) & m);
     }
 
     #[inline(always)]
     pub fn ane(&mut self, m: u8) {
-        self.lda((self.busy.a | 0xee) & self.busy.x & m);
+        self.lda((self.a | 0xee) & self.x & m);
     }
 
     #[inline(always)]
     pub fn las(&mut self, m: u8) {
-        self.rare.s &= m;
-        self.lax(self.rare.s);
+        self.s &= m;
+        self.lax(self.s);
     }
 
     #[inline(always)]
     fn take(&mut self, (result, carry, overflow): (u8, bool, bool)) {
-        self.busy.a = result;
+        self.a = result;
         self.set_nz(result);
-        self.busy.carry = carry;
-        self.rare.overflow = overflow;
+        self.carry = carry;
+        self.overflow = overflow;
     }
 
     #[inline(always)]
@@ -264,26 +264,24 @@ fn decimal_digits(number: i32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Registers;
 
-    fn changed<T>(change: impl FnOnce(&mut Live<'_>) -> T) -> T {
-        let Registers { busy, mut rare } = Registers::reset(0);
-        change(&mut Live { busy, rare: &mut rare })
+    fn changed<T>(change: impl FnOnce(&mut Registers) -> T) -> T {
+        change(&mut Registers::reset(0))
     }
 
     fn added(a: u8, m: u8, carry: bool, decimal: bool) -> (u8, u8) {
-        changed(|live| {
-            (live.busy.a, live.busy.carry, live.rare.decimal) = (a, carry, decimal);
-            live.adc(m);
-            (live.busy.a, live.status() & 0xc3)
+        changed(|registers| {
+            (registers.a, registers.carry, registers.decimal) = (a, carry, decimal);
+            registers.adc(m);
+            (registers.a, registers.status() & 0xc3)
         })
     }
 
     fn subtracted(a: u8, m: u8, carry: bool, decimal: bool) -> (u8, u8) {
-        changed(|live| {
-            (live.busy.a, live.busy.carry, live.rare.decimal) = (a, carry, decimal);
-            live.sbc(m);
-            (live.busy.a, live.status() & 0xc3)
+        changed(|registers| {
+            (registers.a, registers.carry, registers.decimal) = (a, carry, decimal);
+            registers.sbc(m);
+            (registers.a, registers.status() & 0xc3)
         })
     }
 
@@ -325,14 +323,14 @@ mod tests {
 
     #[test]
     fn undocumented_loads_use_the_constant_ee() {
-        let after = |a: u8, x: u8, operation: fn(&mut Live<'_>, u8)| {
-            changed(|live| {
-                (live.busy.a, live.busy.x) = (a, x);
+        let after = |a: u8, x: u8, operation: fn(&mut Registers, u8)| {
+            changed(|registers| {
+                (registers.a, registers.x) = (a, x);
                 operation(live, 0xff);
-                (live.busy.a, live.busy.x)
+                (registers.a, registers.x)
             })
         };
-        assert_eq!(after(0x01, 0xff, |live, m| live.lxa(m)), (0xef, 0xef));
-        assert_eq!(after(0x10, 0x0f, |live, m| live.ane(m)).0, 0x0e);
+        assert_eq!(after(0x01, 0xff, |registers, m| registers.lxa(m)), (0xef, 0xef));
+        assert_eq!(after(0x10, 0x0f, |registers, m| registers.ane(m)).0, 0x0e);
     }
 }

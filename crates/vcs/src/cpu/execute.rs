@@ -1,8 +1,8 @@
 //! One instruction: fetch, count, act. The table of opcodes is the `match` of [`Core::step`].
 
 use super::decode::BASE_CYCLES;
-use super::registers::{Live, Registers};
-use super::{Bus, Bytewise, Program, WritePlace};
+use super::{Bytewise, Program, WritePlace};
+use crate::board::Board;
 
 /// LDA, LDX and LDY of the timer at $0284, each followed by BNE; a BPL also ends at values above 127.
 const WAITS: [u32; 6] = [0xd002_84ad, 0xd002_84ae, 0xd002_84ac, 0x1002_84ad, 0x1002_84ae, 0x1002_84ac];
@@ -11,53 +11,50 @@ const WAIT_DISTANCE: i8 = -5;
 const LOAD_CYCLES: u64 = 4;
 const BRANCH_CYCLES: u64 = 2;
 
-/// The processor while it runs: registers held by value, so that the compiler keeps them in machine registers. For the
-/// same reason no reference to it leaves the loop.
-pub(super) struct Core<'a, B> {
-    pub registers: Live<'a>,
-    pub bus: &'a mut B,
+/// The processor while it runs. What every instruction moves is held here by value, in machine registers; the 6507's own
+/// registers stay in memory, on the board. No reference to this leaves the loop.
+pub(super) struct Core<'a> {
+    pub board: &'a mut Board,
+    pub pc: u16,
     pub cycle: u64,
     /// The byte last seen on the wires.
     pub noise: u8,
-    /// Instructions that may still be executed.
-    pub left: u32,
-    /// Set when a write asks for the end of the frame; then no instructions are left.
-    pub stopped: &'a mut bool,
+    /// Instructions that may still be executed; [`STOPPED`] once a write asked for the end of the frame.
+    pub left: i32,
 }
 
-impl<'a, B: Bus> Core<'a, B> {
-    pub fn new(registers: &'a mut Registers, bus: &'a mut B, cycle: u64, left: u32, stopped: &'a mut bool) -> Self {
-        let left = if registers.rare.jammed { 0 } else { left };
-        let registers = Live { busy: registers.busy.apart(), rare: &mut registers.rare };
-        Self { registers, bus, cycle, noise: 0, left, stopped }
-    }
+/// What is left when a write asked for the end of the frame.
+pub(super) const STOPPED: i32 = -1;
 
+/// Where an instruction left off.
+pub(super) struct Resume {
+    pub pc: u16,
+    pub cycle: u64,
+    pub left: i32,
+}
+
+/// Executes one instruction whose bytes may have effects when read.
+#[inline(never)]
+pub(super) fn step_bytewise(board: &mut Board, from: Resume) -> Resume {
+    let noise = board.registers.wires;
+    let mut core = Core { board, pc: from.pc, cycle: from.cycle, noise, left: from.left };
+    core.step(Bytewise);
+    core.board.registers.wires = core.noise;
+    Resume { pc: core.pc, cycle: core.cycle, left: core.left }
+}
+
+impl Core<'_> {
     /// The instruction in progress shall be the last.
     #[inline(always)]
     pub fn stop(&mut self) {
-        *self.stopped = true;
-        self.left = 0;
+        self.left = STOPPED;
     }
 
-    /// Executes one instruction whose bytes may have effects when read. Works on a copy: see [`Core`].
+    /// Goes on elsewhere. Only there can the next opcode come from a chip that leaves bits undriven.
     #[inline(always)]
-    pub fn step_slowly(&mut self) {
-        let mut copy = Core {
-            registers: Live { busy: self.registers.busy.apart(), rare: &mut *self.registers.rare },
-            bus: &mut *self.bus,
-            cycle: self.cycle,
-            noise: self.noise,
-            left: self.left,
-            stopped: &mut *self.stopped,
-        };
-        copy.step_bytewise();
-        self.registers.busy = copy.registers.busy.apart();
-        (self.cycle, self.left) = (copy.cycle, copy.left);
-    }
-
-    #[inline(never)]
-    fn step_bytewise(&mut self) {
-        self.step(Bytewise);
+    fn jump(&mut self, target: u16) {
+        self.board.registers.wires = self.noise;
+        self.pc = target;
     }
 
     /// Executes one instruction.
@@ -68,19 +65,19 @@ impl<'a, B: Bus> Core<'a, B> {
         macro_rules! read {
             ($operation:ident, immediate) => {{
                 let operand = self.fetch(program);
-                self.registers.$operation(operand);
+                self.board.registers.$operation(operand);
             }};
             ($operation:ident, $mode:ident) => {{
                 let address = self.$mode(program);
                 let operand = self.read(address);
-                self.registers.$operation(operand);
+                self.board.registers.$operation(operand);
             }};
         }
         /// Stores a register.
         macro_rules! write {
             ($register:ident, $mode:ident) => {{
                 let address = self.$mode(program);
-                self.write(address, self.registers.busy.$register);
+                self.write(address, self.board.registers.$register);
             }};
         }
         /// Reads a byte, changes it and writes it back, once each.
@@ -88,269 +85,295 @@ impl<'a, B: Bus> Core<'a, B> {
             ($operation:ident, $mode:ident) => {{
                 let address = self.$mode(program);
                 let byte = self.read(address);
-                let changed = self.registers.$operation(byte);
+                let changed = self.board.registers.$operation(byte);
                 self.write(address, changed);
             }};
         }
+        /// Counts the base cycles of an opcode.
+        macro_rules! count {
+            ($opcode:literal) => {
+                self.cycle += const { BASE_CYCLES[$opcode] as u64 }
+            };
+        }
+        /// Counts, then acts.
+        macro_rules! op {
+            ($opcode:literal, $action:expr) => {{
+                count!($opcode);
+                $action;
+            }};
+        }
         let opcode = self.fetch(program);
-        self.cycle += u64::from(BASE_CYCLES[usize::from(opcode)]);
         match opcode {
-            0x00 => self.brk(program),
-            0x01 => read!(ora, indirect_x),
-            0x03 => modify!(slo, indirect_x),
-            0x04 | 0x44 | 0x64 => read!(nop, zero_page),
-            0x05 => read!(ora, zero_page),
-            0x06 => modify!(asl, zero_page),
-            0x07 => modify!(slo, zero_page),
-            0x08 => self.push(self.registers.status(), WritePlace::Alone),
-            0x09 => read!(ora, immediate),
-            0x0a => self.registers.busy.a = self.registers.asl(self.registers.busy.a),
-            0x0b | 0x2b => read!(anc, immediate),
-            0x0c => read!(nop, absolute),
-            0x0d => read!(ora, absolute),
-            0x0e => modify!(asl, absolute),
-            0x0f => modify!(slo, absolute),
-            0x10 => self.branch(program, !self.registers.busy.is_negative()),
-            0x11 => read!(ora, indirect_y_read),
-            0x13 => modify!(slo, indirect_y),
-            0x14 | 0x34 | 0x54 | 0x74 | 0xd4 | 0xf4 => read!(nop, zero_page_x),
-            0x15 => read!(ora, zero_page_x),
-            0x16 => modify!(asl, zero_page_x),
-            0x17 => modify!(slo, zero_page_x),
-            0x18 => self.registers.busy.carry = false,
-            0x19 => read!(ora, absolute_y_read),
-            0x1a | 0x3a | 0x5a | 0x7a | 0xda | 0xea | 0xfa => {}
-            0x1b => modify!(slo, absolute_y),
-            0x1c | 0x3c | 0x5c | 0x7c | 0xdc | 0xfc => read!(nop, absolute_x_read),
-            0x1d => read!(ora, absolute_x_read),
-            0x1e => modify!(asl, absolute_x),
-            0x1f => modify!(slo, absolute_x),
-            0x20 => self.jsr(program),
-            0x21 => read!(and, indirect_x),
-            0x23 => modify!(rla, indirect_x),
-            0x24 => read!(bit, zero_page),
-            0x25 => read!(and, zero_page),
-            0x26 => modify!(rol, zero_page),
-            0x27 => modify!(rla, zero_page),
+            0x00 => op!(0x00, self.brk(program)),
+            0x01 => op!(0x01, read!(ora, indirect_x)),
+            0x03 => op!(0x03, modify!(slo, indirect_x)),
+            0x04 | 0x44 | 0x64 => op!(0x04, read!(nop, zero_page)),
+            0x05 => op!(0x05, read!(ora, zero_page)),
+            0x06 => op!(0x06, modify!(asl, zero_page)),
+            0x07 => op!(0x07, modify!(slo, zero_page)),
+            0x08 => op!(0x08, self.push(self.board.registers.status(), WritePlace::Alone)),
+            0x09 => op!(0x09, read!(ora, immediate)),
+            0x0a => op!(0x0a, self.board.registers.a = self.board.registers.asl(self.board.registers.a)),
+            0x0b | 0x2b => op!(0x0b, read!(anc, immediate)),
+            0x0c => op!(0x0c, read!(nop, absolute)),
+            0x0d => op!(0x0d, read!(ora, absolute)),
+            0x0e => op!(0x0e, modify!(asl, absolute)),
+            0x0f => op!(0x0f, modify!(slo, absolute)),
+            0x10 => op!(0x10, self.branch(program, !self.board.registers.is_negative())),
+            0x11 => op!(0x11, read!(ora, indirect_y_read)),
+            0x13 => op!(0x13, modify!(slo, indirect_y)),
+            0x14 | 0x34 | 0x54 | 0x74 | 0xd4 | 0xf4 => op!(0x14, read!(nop, zero_page_x)),
+            0x15 => op!(0x15, read!(ora, zero_page_x)),
+            0x16 => op!(0x16, modify!(asl, zero_page_x)),
+            0x17 => op!(0x17, modify!(slo, zero_page_x)),
+            0x18 => op!(0x18, self.board.registers.carry = false),
+            0x19 => op!(0x19, read!(ora, absolute_y_read)),
+            0x1a | 0x3a | 0x5a | 0x7a | 0xda | 0xea | 0xfa => count!(0x1a),
+            0x1b => op!(0x1b, modify!(slo, absolute_y)),
+            0x1c | 0x3c | 0x5c | 0x7c | 0xdc | 0xfc => op!(0x1c, read!(nop, absolute_x_read)),
+            0x1d => op!(0x1d, read!(ora, absolute_x_read)),
+            0x1e => op!(0x1e, modify!(asl, absolute_x)),
+            0x1f => op!(0x1f, modify!(slo, absolute_x)),
+            0x20 => op!(0x20, self.jsr(program)),
+            0x21 => op!(0x21, read!(and, indirect_x)),
+            0x23 => op!(0x23, modify!(rla, indirect_x)),
+            0x24 => op!(0x24, read!(bit, zero_page)),
+            0x25 => op!(0x25, read!(and, zero_page)),
+            0x26 => op!(0x26, modify!(rol, zero_page)),
+            0x27 => op!(0x27, modify!(rla, zero_page)),
             0x28 => {
+                count!(0x28);
                 self.read(self.stack());
                 let byte = self.pull();
-                self.registers.set_status(byte);
+                self.board.registers.set_status(byte);
             }
-            0x29 => read!(and, immediate),
-            0x2a => self.registers.busy.a = self.registers.rol(self.registers.busy.a),
-            0x2c => read!(bit, absolute),
-            0x2d => read!(and, absolute),
-            0x2e => modify!(rol, absolute),
-            0x2f => modify!(rla, absolute),
-            0x30 => self.branch(program, self.registers.busy.is_negative()),
-            0x31 => read!(and, indirect_y_read),
-            0x33 => modify!(rla, indirect_y),
-            0x35 => read!(and, zero_page_x),
-            0x36 => modify!(rol, zero_page_x),
-            0x37 => modify!(rla, zero_page_x),
-            0x38 => self.registers.busy.carry = true,
-            0x39 => read!(and, absolute_y_read),
-            0x3b => modify!(rla, absolute_y),
-            0x3d => read!(and, absolute_x_read),
-            0x3e => modify!(rol, absolute_x),
-            0x3f => modify!(rla, absolute_x),
-            0x40 => self.rti(),
-            0x41 => read!(eor, indirect_x),
-            0x43 => modify!(sre, indirect_x),
-            0x45 => read!(eor, zero_page),
-            0x46 => modify!(lsr, zero_page),
-            0x47 => modify!(sre, zero_page),
-            0x48 => self.push(self.registers.busy.a, WritePlace::Alone),
-            0x49 => read!(eor, immediate),
-            0x4a => self.registers.busy.a = self.registers.lsr(self.registers.busy.a),
-            0x4b => read!(asr, immediate),
-            0x4c => self.registers.busy.pc = self.absolute(program),
-            0x4d => read!(eor, absolute),
-            0x4e => modify!(lsr, absolute),
-            0x4f => modify!(sre, absolute),
-            0x50 => self.branch(program, !self.registers.rare.overflow),
-            0x51 => read!(eor, indirect_y_read),
-            0x53 => modify!(sre, indirect_y),
-            0x55 => read!(eor, zero_page_x),
-            0x56 => modify!(lsr, zero_page_x),
-            0x57 => modify!(sre, zero_page_x),
-            0x58 => self.registers.rare.interrupt = false,
-            0x59 => read!(eor, absolute_y_read),
-            0x5b => modify!(sre, absolute_y),
-            0x5d => read!(eor, absolute_x_read),
-            0x5e => modify!(lsr, absolute_x),
-            0x5f => modify!(sre, absolute_x),
-            0x60 => self.rts(),
-            0x61 => read!(adc, indirect_x),
-            0x63 => modify!(rra, indirect_x),
-            0x65 => read!(adc, zero_page),
-            0x66 => modify!(ror, zero_page),
-            0x67 => modify!(rra, zero_page),
+            0x29 => op!(0x29, read!(and, immediate)),
+            0x2a => op!(0x2a, self.board.registers.a = self.board.registers.rol(self.board.registers.a)),
+            0x2c => op!(0x2c, read!(bit, absolute)),
+            0x2d => op!(0x2d, read!(and, absolute)),
+            0x2e => op!(0x2e, modify!(rol, absolute)),
+            0x2f => op!(0x2f, modify!(rla, absolute)),
+            0x30 => op!(0x30, self.branch(program, self.board.registers.is_negative())),
+            0x31 => op!(0x31, read!(and, indirect_y_read)),
+            0x33 => op!(0x33, modify!(rla, indirect_y)),
+            0x35 => op!(0x35, read!(and, zero_page_x)),
+            0x36 => op!(0x36, modify!(rol, zero_page_x)),
+            0x37 => op!(0x37, modify!(rla, zero_page_x)),
+            0x38 => op!(0x38, self.board.registers.carry = true),
+            0x39 => op!(0x39, read!(and, absolute_y_read)),
+            0x3b => op!(0x3b, modify!(rla, absolute_y)),
+            0x3d => op!(0x3d, read!(and, absolute_x_read)),
+            0x3e => op!(0x3e, modify!(rol, absolute_x)),
+            0x3f => op!(0x3f, modify!(rla, absolute_x)),
+            0x40 => op!(0x40, self.rti()),
+            0x41 => op!(0x41, read!(eor, indirect_x)),
+            0x43 => op!(0x43, modify!(sre, indirect_x)),
+            0x45 => op!(0x45, read!(eor, zero_page)),
+            0x46 => op!(0x46, modify!(lsr, zero_page)),
+            0x47 => op!(0x47, modify!(sre, zero_page)),
+            0x48 => op!(0x48, self.push(self.board.registers.a, WritePlace::Alone)),
+            0x49 => op!(0x49, read!(eor, immediate)),
+            0x4a => op!(0x4a, self.board.registers.a = self.board.registers.lsr(self.board.registers.a)),
+            0x4b => op!(0x4b, read!(asr, immediate)),
+            0x4c => op!(0x4c, {
+                let target = self.absolute(program);
+                self.jump(target);
+            }),
+            0x4d => op!(0x4d, read!(eor, absolute)),
+            0x4e => op!(0x4e, modify!(lsr, absolute)),
+            0x4f => op!(0x4f, modify!(sre, absolute)),
+            0x50 => op!(0x50, self.branch(program, !self.board.registers.overflow)),
+            0x51 => op!(0x51, read!(eor, indirect_y_read)),
+            0x53 => op!(0x53, modify!(sre, indirect_y)),
+            0x55 => op!(0x55, read!(eor, zero_page_x)),
+            0x56 => op!(0x56, modify!(lsr, zero_page_x)),
+            0x57 => op!(0x57, modify!(sre, zero_page_x)),
+            0x58 => op!(0x58, self.board.registers.interrupt = false),
+            0x59 => op!(0x59, read!(eor, absolute_y_read)),
+            0x5b => op!(0x5b, modify!(sre, absolute_y)),
+            0x5d => op!(0x5d, read!(eor, absolute_x_read)),
+            0x5e => op!(0x5e, modify!(lsr, absolute_x)),
+            0x5f => op!(0x5f, modify!(sre, absolute_x)),
+            0x60 => op!(0x60, self.rts()),
+            0x61 => op!(0x61, read!(adc, indirect_x)),
+            0x63 => op!(0x63, modify!(rra, indirect_x)),
+            0x65 => op!(0x65, read!(adc, zero_page)),
+            0x66 => op!(0x66, modify!(ror, zero_page)),
+            0x67 => op!(0x67, modify!(rra, zero_page)),
             0x68 => {
+                count!(0x68);
                 self.read(self.stack());
                 let byte = self.pull();
-                self.registers.lda(byte);
+                self.board.registers.lda(byte);
             }
-            0x69 => read!(adc, immediate),
-            0x6a => self.registers.busy.a = self.registers.ror(self.registers.busy.a),
-            0x6b => read!(arr, immediate),
-            0x6c => self.jmp_indirect(program),
-            0x6d => read!(adc, absolute),
-            0x6e => modify!(ror, absolute),
-            0x6f => modify!(rra, absolute),
-            0x70 => self.branch(program, self.registers.rare.overflow),
-            0x71 => read!(adc, indirect_y_read),
-            0x73 => modify!(rra, indirect_y),
-            0x75 => read!(adc, zero_page_x),
-            0x76 => modify!(ror, zero_page_x),
-            0x77 => modify!(rra, zero_page_x),
-            0x78 => self.registers.rare.interrupt = true,
-            0x79 => read!(adc, absolute_y_read),
-            0x7b => modify!(rra, absolute_y),
-            0x7d => read!(adc, absolute_x_read),
-            0x7e => modify!(ror, absolute_x),
-            0x7f => modify!(rra, absolute_x),
-            0x80 | 0x82 | 0x89 | 0xc2 | 0xe2 => read!(nop, immediate),
-            0x81 => write!(a, indirect_x),
+            0x69 => op!(0x69, read!(adc, immediate)),
+            0x6a => op!(0x6a, self.board.registers.a = self.board.registers.ror(self.board.registers.a)),
+            0x6b => op!(0x6b, read!(arr, immediate)),
+            0x6c => op!(0x6c, self.jmp_indirect(program)),
+            0x6d => op!(0x6d, read!(adc, absolute)),
+            0x6e => op!(0x6e, modify!(ror, absolute)),
+            0x6f => op!(0x6f, modify!(rra, absolute)),
+            0x70 => op!(0x70, self.branch(program, self.board.registers.overflow)),
+            0x71 => op!(0x71, read!(adc, indirect_y_read)),
+            0x73 => op!(0x73, modify!(rra, indirect_y)),
+            0x75 => op!(0x75, read!(adc, zero_page_x)),
+            0x76 => op!(0x76, modify!(ror, zero_page_x)),
+            0x77 => op!(0x77, modify!(rra, zero_page_x)),
+            0x78 => op!(0x78, self.board.registers.interrupt = true),
+            0x79 => op!(0x79, read!(adc, absolute_y_read)),
+            0x7b => op!(0x7b, modify!(rra, absolute_y)),
+            0x7d => op!(0x7d, read!(adc, absolute_x_read)),
+            0x7e => op!(0x7e, modify!(ror, absolute_x)),
+            0x7f => op!(0x7f, modify!(rra, absolute_x)),
+            0x80 | 0x82 | 0x89 | 0xc2 | 0xe2 => op!(0x80, read!(nop, immediate)),
+            0x81 => op!(0x81, write!(a, indirect_x)),
             0x83 => {
+                count!(0x83);
                 let address = self.indirect_x(program);
-                self.write(address, self.registers.busy.a & self.registers.busy.x);
+                self.write(address, self.board.registers.a & self.board.registers.x);
             }
-            0x84 => write!(y, zero_page),
-            0x85 => write!(a, zero_page),
-            0x86 => write!(x, zero_page),
+            0x84 => op!(0x84, write!(y, zero_page)),
+            0x85 => op!(0x85, write!(a, zero_page)),
+            0x86 => op!(0x86, write!(x, zero_page)),
             0x87 => {
+                count!(0x87);
                 let address = self.zero_page(program);
-                self.write(address, self.registers.busy.a & self.registers.busy.x);
+                self.write(address, self.board.registers.a & self.board.registers.x);
             }
-            0x88 => self.registers.busy.y = self.registers.dec(self.registers.busy.y),
-            0x8a => self.registers.lda(self.registers.busy.x),
-            0x8b => read!(ane, immediate),
-            0x8c => write!(y, absolute),
-            0x8d => write!(a, absolute),
-            0x8e => write!(x, absolute),
+            0x88 => op!(0x88, self.board.registers.y = self.board.registers.dec(self.board.registers.y)),
+            0x8a => op!(0x8a, self.board.registers.lda(self.board.registers.x)),
+            0x8b => op!(0x8b, read!(ane, immediate)),
+            0x8c => op!(0x8c, write!(y, absolute)),
+            0x8d => op!(0x8d, write!(a, absolute)),
+            0x8e => op!(0x8e, write!(x, absolute)),
             0x8f => {
+                count!(0x8f);
                 let address = self.absolute(program);
-                self.write(address, self.registers.busy.a & self.registers.busy.x);
+                self.write(address, self.board.registers.a & self.board.registers.x);
             }
-            0x90 => self.branch(program, !self.registers.busy.carry),
-            0x91 => write!(a, indirect_y),
+            0x90 => op!(0x90, self.branch(program, !self.board.registers.carry)),
+            0x91 => op!(0x91, write!(a, indirect_y)),
             0x93 => {
+                count!(0x93);
                 let address = self.indirect_y(program);
-                self.write_high(address, self.registers.busy.a & self.registers.busy.x);
+                self.write_high(address, self.board.registers.a & self.board.registers.x);
             }
-            0x94 => write!(y, zero_page_x),
-            0x95 => write!(a, zero_page_x),
-            0x96 => write!(x, zero_page_y),
+            0x94 => op!(0x94, write!(y, zero_page_x)),
+            0x95 => op!(0x95, write!(a, zero_page_x)),
+            0x96 => op!(0x96, write!(x, zero_page_y)),
             0x97 => {
+                count!(0x97);
                 let address = self.zero_page_y(program);
-                self.write(address, self.registers.busy.a & self.registers.busy.x);
+                self.write(address, self.board.registers.a & self.board.registers.x);
             }
-            0x98 => self.registers.lda(self.registers.busy.y),
-            0x99 => write!(a, absolute_y),
-            0x9a => self.registers.rare.s = self.registers.busy.x,
+            0x98 => op!(0x98, self.board.registers.lda(self.board.registers.y)),
+            0x99 => op!(0x99, write!(a, absolute_y)),
+            0x9a => op!(0x9a, self.board.registers.s = self.board.registers.x),
             0x9b => {
+                count!(0x9b);
                 let address = self.absolute_y(program);
-                self.registers.rare.s = self.registers.busy.a & self.registers.busy.x;
-                self.write_high(address, self.registers.rare.s);
+                self.board.registers.s = self.board.registers.a & self.board.registers.x;
+                self.write_high(address, self.board.registers.s);
             }
             0x9c => {
+                count!(0x9c);
                 let address = self.absolute_x(program);
-                self.write_high(address, self.registers.busy.y);
+                self.write_high(address, self.board.registers.y);
             }
-            0x9d => write!(a, absolute_x),
+            0x9d => op!(0x9d, write!(a, absolute_x)),
             0x9e => {
+                count!(0x9e);
                 let address = self.absolute_y(program);
-                self.write_high(address, self.registers.busy.x);
+                self.write_high(address, self.board.registers.x);
             }
             0x9f => {
+                count!(0x9f);
                 let address = self.absolute_y(program);
-                self.write_high(address, self.registers.busy.a & self.registers.busy.x);
+                self.write_high(address, self.board.registers.a & self.board.registers.x);
             }
-            0xa0 => read!(ldy, immediate),
-            0xa1 => read!(lda, indirect_x),
-            0xa2 => read!(ldx, immediate),
-            0xa3 => read!(lax, indirect_x),
-            0xa4 => read!(ldy, zero_page),
-            0xa5 => read!(lda, zero_page),
-            0xa6 => read!(ldx, zero_page),
-            0xa7 => read!(lax, zero_page),
-            0xa8 => self.registers.ldy(self.registers.busy.a),
-            0xa9 => read!(lda, immediate),
-            0xaa => self.registers.ldx(self.registers.busy.a),
-            0xab => read!(lxa, immediate),
-            0xac => read!(ldy, absolute),
-            0xad => read!(lda, absolute),
-            0xae => read!(ldx, absolute),
-            0xaf => read!(lax, absolute),
-            0xb0 => self.branch(program, self.registers.busy.carry),
-            0xb1 => read!(lda, indirect_y_read),
-            0xb3 => read!(lax, indirect_y_read),
-            0xb4 => read!(ldy, zero_page_x),
-            0xb5 => read!(lda, zero_page_x),
-            0xb6 => read!(ldx, zero_page_y),
-            0xb7 => read!(lax, zero_page_y),
-            0xb8 => self.registers.rare.overflow = false,
-            0xb9 => read!(lda, absolute_y_read),
-            0xba => self.registers.ldx(self.registers.rare.s),
-            0xbb => read!(las, absolute_y_read),
-            0xbc => read!(ldy, absolute_x_read),
-            0xbd => read!(lda, absolute_x_read),
-            0xbe => read!(ldx, absolute_y_read),
-            0xbf => read!(lax, absolute_y_read),
-            0xc0 => read!(cpy, immediate),
-            0xc1 => read!(cmp, indirect_x),
-            0xc3 => modify!(dcp, indirect_x),
-            0xc4 => read!(cpy, zero_page),
-            0xc5 => read!(cmp, zero_page),
-            0xc6 => modify!(dec, zero_page),
-            0xc7 => modify!(dcp, zero_page),
-            0xc8 => self.registers.busy.y = self.registers.inc(self.registers.busy.y),
-            0xc9 => read!(cmp, immediate),
-            0xca => self.registers.busy.x = self.registers.dec(self.registers.busy.x),
-            0xcb => read!(sbx, immediate),
-            0xcc => read!(cpy, absolute),
-            0xcd => read!(cmp, absolute),
-            0xce => modify!(dec, absolute),
-            0xcf => modify!(dcp, absolute),
-            0xd0 => self.branch(program, !self.registers.busy.is_zero()),
-            0xd1 => read!(cmp, indirect_y_read),
-            0xd3 => modify!(dcp, indirect_y),
-            0xd5 => read!(cmp, zero_page_x),
-            0xd6 => modify!(dec, zero_page_x),
-            0xd7 => modify!(dcp, zero_page_x),
-            0xd8 => self.registers.rare.decimal = false,
-            0xd9 => read!(cmp, absolute_y_read),
-            0xdb => modify!(dcp, absolute_y),
-            0xdd => read!(cmp, absolute_x_read),
-            0xde => modify!(dec, absolute_x),
-            0xdf => modify!(dcp, absolute_x),
-            0xe0 => read!(cpx, immediate),
-            0xe1 => read!(sbc, indirect_x),
-            0xe3 => modify!(isb, indirect_x),
-            0xe4 => read!(cpx, zero_page),
-            0xe5 => read!(sbc, zero_page),
-            0xe6 => modify!(inc, zero_page),
-            0xe7 => modify!(isb, zero_page),
-            0xe8 => self.registers.busy.x = self.registers.inc(self.registers.busy.x),
-            0xe9 | 0xeb => read!(sbc, immediate),
-            0xec => read!(cpx, absolute),
-            0xed => read!(sbc, absolute),
-            0xee => modify!(inc, absolute),
-            0xef => modify!(isb, absolute),
-            0xf0 => self.branch(program, self.registers.busy.is_zero()),
-            0xf1 => read!(sbc, indirect_y_read),
-            0xf3 => modify!(isb, indirect_y),
-            0xf5 => read!(sbc, zero_page_x),
-            0xf6 => modify!(inc, zero_page_x),
-            0xf7 => modify!(isb, zero_page_x),
-            0xf8 => self.registers.rare.decimal = true,
-            0xf9 => read!(sbc, absolute_y_read),
-            0xfb => modify!(isb, absolute_y),
-            0xfd => read!(sbc, absolute_x_read),
-            0xfe => modify!(inc, absolute_x),
-            0xff => modify!(isb, absolute_x),
+            0xa0 => op!(0xa0, read!(ldy, immediate)),
+            0xa1 => op!(0xa1, read!(lda, indirect_x)),
+            0xa2 => op!(0xa2, read!(ldx, immediate)),
+            0xa3 => op!(0xa3, read!(lax, indirect_x)),
+            0xa4 => op!(0xa4, read!(ldy, zero_page)),
+            0xa5 => op!(0xa5, read!(lda, zero_page)),
+            0xa6 => op!(0xa6, read!(ldx, zero_page)),
+            0xa7 => op!(0xa7, read!(lax, zero_page)),
+            0xa8 => op!(0xa8, self.board.registers.ldy(self.board.registers.a)),
+            0xa9 => op!(0xa9, read!(lda, immediate)),
+            0xaa => op!(0xaa, self.board.registers.ldx(self.board.registers.a)),
+            0xab => op!(0xab, read!(lxa, immediate)),
+            0xac => op!(0xac, read!(ldy, absolute)),
+            0xad => op!(0xad, read!(lda, absolute)),
+            0xae => op!(0xae, read!(ldx, absolute)),
+            0xaf => op!(0xaf, read!(lax, absolute)),
+            0xb0 => op!(0xb0, self.branch(program, self.board.registers.carry)),
+            0xb1 => op!(0xb1, read!(lda, indirect_y_read)),
+            0xb3 => op!(0xb3, read!(lax, indirect_y_read)),
+            0xb4 => op!(0xb4, read!(ldy, zero_page_x)),
+            0xb5 => op!(0xb5, read!(lda, zero_page_x)),
+            0xb6 => op!(0xb6, read!(ldx, zero_page_y)),
+            0xb7 => op!(0xb7, read!(lax, zero_page_y)),
+            0xb8 => op!(0xb8, self.board.registers.overflow = false),
+            0xb9 => op!(0xb9, read!(lda, absolute_y_read)),
+            0xba => op!(0xba, self.board.registers.ldx(self.board.registers.s)),
+            0xbb => op!(0xbb, read!(las, absolute_y_read)),
+            0xbc => op!(0xbc, read!(ldy, absolute_x_read)),
+            0xbd => op!(0xbd, read!(lda, absolute_x_read)),
+            0xbe => op!(0xbe, read!(ldx, absolute_y_read)),
+            0xbf => op!(0xbf, read!(lax, absolute_y_read)),
+            0xc0 => op!(0xc0, read!(cpy, immediate)),
+            0xc1 => op!(0xc1, read!(cmp, indirect_x)),
+            0xc3 => op!(0xc3, modify!(dcp, indirect_x)),
+            0xc4 => op!(0xc4, read!(cpy, zero_page)),
+            0xc5 => op!(0xc5, read!(cmp, zero_page)),
+            0xc6 => op!(0xc6, modify!(dec, zero_page)),
+            0xc7 => op!(0xc7, modify!(dcp, zero_page)),
+            0xc8 => op!(0xc8, self.board.registers.y = self.board.registers.inc(self.board.registers.y)),
+            0xc9 => op!(0xc9, read!(cmp, immediate)),
+            0xca => op!(0xca, self.board.registers.x = self.board.registers.dec(self.board.registers.x)),
+            0xcb => op!(0xcb, read!(sbx, immediate)),
+            0xcc => op!(0xcc, read!(cpy, absolute)),
+            0xcd => op!(0xcd, read!(cmp, absolute)),
+            0xce => op!(0xce, modify!(dec, absolute)),
+            0xcf => op!(0xcf, modify!(dcp, absolute)),
+            0xd0 => op!(0xd0, self.branch(program, !self.board.registers.is_zero())),
+            0xd1 => op!(0xd1, read!(cmp, indirect_y_read)),
+            0xd3 => op!(0xd3, modify!(dcp, indirect_y)),
+            0xd5 => op!(0xd5, read!(cmp, zero_page_x)),
+            0xd6 => op!(0xd6, modify!(dec, zero_page_x)),
+            0xd7 => op!(0xd7, modify!(dcp, zero_page_x)),
+            0xd8 => op!(0xd8, self.board.registers.decimal = false),
+            0xd9 => op!(0xd9, read!(cmp, absolute_y_read)),
+            0xdb => op!(0xdb, modify!(dcp, absolute_y)),
+            0xdd => op!(0xdd, read!(cmp, absolute_x_read)),
+            0xde => op!(0xde, modify!(dec, absolute_x)),
+            0xdf => op!(0xdf, modify!(dcp, absolute_x)),
+            0xe0 => op!(0xe0, read!(cpx, immediate)),
+            0xe1 => op!(0xe1, read!(sbc, indirect_x)),
+            0xe3 => op!(0xe3, modify!(isb, indirect_x)),
+            0xe4 => op!(0xe4, read!(cpx, zero_page)),
+            0xe5 => op!(0xe5, read!(sbc, zero_page)),
+            0xe6 => op!(0xe6, modify!(inc, zero_page)),
+            0xe7 => op!(0xe7, modify!(isb, zero_page)),
+            0xe8 => op!(0xe8, self.board.registers.x = self.board.registers.inc(self.board.registers.x)),
+            0xe9 | 0xeb => op!(0xe9, read!(sbc, immediate)),
+            0xec => op!(0xec, read!(cpx, absolute)),
+            0xed => op!(0xed, read!(sbc, absolute)),
+            0xee => op!(0xee, modify!(inc, absolute)),
+            0xef => op!(0xef, modify!(isb, absolute)),
+            0xf0 => op!(0xf0, self.branch(program, self.board.registers.is_zero())),
+            0xf1 => op!(0xf1, read!(sbc, indirect_y_read)),
+            0xf3 => op!(0xf3, modify!(isb, indirect_y)),
+            0xf5 => op!(0xf5, read!(sbc, zero_page_x)),
+            0xf6 => op!(0xf6, modify!(inc, zero_page_x)),
+            0xf7 => op!(0xf7, modify!(isb, zero_page_x)),
+            0xf8 => op!(0xf8, self.board.registers.decimal = true),
+            0xf9 => op!(0xf9, read!(sbc, absolute_y_read)),
+            0xfb => op!(0xfb, modify!(isb, absolute_y)),
+            0xfd => op!(0xfd, read!(sbc, absolute_x_read)),
+            0xfe => op!(0xfe, modify!(inc, absolute_x)),
+            0xff => op!(0xff, modify!(isb, absolute_x)),
             0x02 | 0x12 | 0x22 | 0x32 | 0x42 | 0x52 | 0x62 | 0x72 | 0x92 | 0xb2 | 0xd2 | 0xf2 => self.jam(),
         }
     }
@@ -359,22 +382,22 @@ impl<'a, B: Bus> Core<'a, B> {
     fn branch<P: Program>(&mut self, program: &mut P, taken: bool) {
         let distance = self.fetch(program) as i8;
         if taken {
-            let next = self.registers.busy.pc;
+            let next = self.pc;
             let target = next.wrapping_add_signed(i16::from(distance));
             let extra = if (next ^ target) >> 8 == 0 { 1 } else { 2 };
             self.cycle += extra;
-            self.registers.busy.pc = target;
+            self.jump(target);
             if P::CAN_SKIP_WAITS && distance == WAIT_DISTANCE {
-                let (turns, period) = skip_wait(self.bus, target, self.cycle, self.left, extra);
+                let (turns, period) = skip_wait(self.board, target, self.cycle, self.left, extra);
                 self.cycle += turns * period;
-                self.left -= 2 * turns as u32;
+                self.left -= 2 * turns as i32;
             }
         }
     }
 
     #[inline(always)]
     fn jam(&mut self) {
-        self.registers.rare.jammed = true;
+        self.board.registers.jammed = true;
         self.left = 0;
     }
 
@@ -389,47 +412,51 @@ impl<'a, B: Bus> Core<'a, B> {
         let pointer = self.absolute(program);
         let low = self.read(pointer);
         let next = (pointer & 0xff00) | (pointer.wrapping_add(1) & 0xff);
-        self.registers.busy.pc = u16::from_le_bytes([low, self.read(next)]);
+        let high = self.read(next);
+        self.jump(u16::from_le_bytes([low, high]));
     }
 
     #[inline(always)]
     fn jsr(&mut self, program: &mut impl Program) {
         let low = self.fetch(program);
         self.read(self.stack());
-        let [return_low, return_high] = self.registers.busy.pc.to_le_bytes();
+        let [return_low, return_high] = self.pc.to_le_bytes();
         self.push(return_high, WritePlace::FirstPush);
         self.push(return_low, WritePlace::LaterPush);
-        self.registers.busy.pc = u16::from_le_bytes([low, self.fetch(program)]);
+        let high = self.fetch(program);
+        self.jump(u16::from_le_bytes([low, high]));
     }
 
     #[inline(always)]
     fn rts(&mut self) {
         self.read(self.stack());
         let low = self.pull();
-        self.registers.busy.pc = u16::from_le_bytes([low, self.pull()]);
-        self.read(self.registers.busy.pc);
-        self.registers.busy.pc = self.registers.busy.pc.wrapping_add(1);
+        let before = u16::from_le_bytes([low, self.pull()]);
+        self.read(before);
+        self.jump(before.wrapping_add(1));
     }
 
     #[inline(always)]
     fn rti(&mut self) {
         self.read(self.stack());
         let status = self.pull();
-        self.registers.set_status(status);
+        self.board.registers.set_status(status);
         let low = self.pull();
-        self.registers.busy.pc = u16::from_le_bytes([low, self.pull()]);
+        let high = self.pull();
+        self.jump(u16::from_le_bytes([low, high]));
     }
 
     #[inline(always)]
     fn brk(&mut self, program: &mut impl Program) {
         self.fetch(program);
-        let [low, high] = self.registers.busy.pc.to_le_bytes();
+        let [low, high] = self.pc.to_le_bytes();
         self.push(high, WritePlace::FirstPush);
         self.push(low, WritePlace::LaterPush);
-        self.push(self.registers.status(), WritePlace::LaterPush);
-        self.registers.rare.interrupt = true;
+        self.push(self.board.registers.status(), WritePlace::LaterPush);
+        self.board.registers.interrupt = true;
         let low = self.read(0xfffe);
-        self.registers.busy.pc = u16::from_le_bytes([low, self.read(0xffff)]);
+        let high = self.read(0xffff);
+        self.jump(u16::from_le_bytes([low, high]));
     }
 }
 
@@ -437,9 +464,11 @@ impl<'a, B: Bus> Core<'a, B> {
 /// timer is at zero; all turns but the last are taken at once. The next load overwrites what they loaded. Returns the
 /// turns to skip and the cycles of each.
 #[inline(never)]
-fn skip_wait<B: Bus>(bus: &B, target: u16, cycle: u64, left: u32, extra: u64) -> (u64, u64) {
+fn skip_wait(board: &Board, target: u16, cycle: u64, left: i32, extra: u64) -> (u64, u64) {
     let period = LOAD_CYCLES + BRANCH_CYCLES + extra;
-    let loads_timer = matches!(bus.prefetch(target), Some(bytes) if WAITS.contains(&bytes));
-    let turns = if loads_timer { bus.timer_reads_before_zero(cycle + LOAD_CYCLES, period) } else { 0 };
-    (turns.min(u64::from(left / 2)), period)
+    let cartridge = &board.cartridge;
+    let code = cartridge.plain_code(target).map(|at| std::array::from_fn(|i| cartridge.code(at + i)));
+    let loads_timer = code.is_some_and(|bytes| WAITS.contains(&u32::from_le_bytes(bytes)));
+    let turns = if loads_timer { board.riot.reads_before_zero(cycle + LOAD_CYCLES, period) } else { 0 };
+    (turns.min(left as u64 / 2), period)
 }

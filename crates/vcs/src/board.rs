@@ -1,7 +1,7 @@
 //! The board: which chip answers an address.
 
 use crate::cartridge::Cartridge;
-use crate::cpu::{AfterWrite, Registers, WritePlace};
+use crate::cpu::{WriteEffect, Registers, WritePlace};
 use crate::film::Film;
 use crate::memory::Memory;
 use crate::riot::Riot;
@@ -33,10 +33,10 @@ impl Board {
 
     /// Writes a byte at a cycle.
     #[inline(always)]
-    pub fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> AfterWrite {
+    pub fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> WriteEffect {
         if address & 0x1280 == 0x80 {
             self.ram.set(address, value);
-            AfterWrite { cycle, stop: false }
+            WriteEffect::NONE
         } else {
             self.write_chip(address, value, cycle, place)
         }
@@ -52,7 +52,7 @@ impl Board {
     }
 
     #[inline(never)]
-    fn write_chip(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> AfterWrite {
+    fn write_chip(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> WriteEffect {
         if address & 0x1000 != 0 {
             self.cartridge.write(address, value);
         } else if address & 0x80 == 0 {
@@ -60,6 +60,6 @@ impl Board {
         } else {
             self.riot.write(address, value, cycle);
         }
-        AfterWrite { cycle, stop: false }
+        WriteEffect::NONE
     }
 }

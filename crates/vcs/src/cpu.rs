@@ -24,13 +24,39 @@ pub(crate) enum WritePlace {
     LaterPush,
 }
 
-/// What a write did to the processor.
+/// What a write did to the processor: nothing, or from which cycle on it goes on and whether its instruction shall be the
+/// last of the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AfterWrite {
-    /// The moment at which the instruction goes on: later than the write if the processor was halted.
-    pub cycle: u64,
-    /// This instruction shall be the last of the frame.
-    pub stop: bool,
+pub(crate) struct WriteEffect(u64);
+
+impl WriteEffect {
+    /// Nothing.
+    pub const NONE: WriteEffect = WriteEffect(0);
+    const STOP: u64 = 1 << 63;
+
+    /// The processor was halted until a cycle.
+    #[inline(always)]
+    pub fn wait(until: u64) -> Self {
+        WriteEffect(until)
+    }
+
+    /// The frame shall end, too; the write was at `cycle`.
+    #[inline(always)]
+    pub fn and_stop(self, cycle: u64) -> Self {
+        WriteEffect(self.0.max(cycle) | Self::STOP)
+    }
+
+    /// The cycle at which the instruction goes on.
+    #[inline(always)]
+    pub fn cycle(self) -> u64 {
+        self.0 & !Self::STOP
+    }
+
+    /// Whether the frame shall end.
+    #[inline(always)]
+    pub fn stops(self) -> bool {
+        self.0 & Self::STOP != 0
+    }
 }
 
 /// Why a run of instructions ended.

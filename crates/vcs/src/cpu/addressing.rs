@@ -1,7 +1,7 @@
 //! How an instruction finds its operand: which bytes it reads, in which order, and when a crossed page costs a cycle.
 
 use super::execute::Core;
-use super::{Program, WritePlace};
+use super::{Program, WriteEffect, WritePlace};
 
 impl Core<'_> {
     /// The next byte of the program.
@@ -26,10 +26,12 @@ impl Core<'_> {
     #[inline(always)]
     pub fn write_at(&mut self, address: u16, value: u8, place: WritePlace) {
         self.noise = value;
-        let after = self.board.write(address, value, self.cycle, place);
-        self.cycle = after.cycle;
-        if after.stop {
-            self.stop();
+        let effect = self.board.write(address, value, self.cycle, place);
+        if effect != WriteEffect::NONE {
+            self.cycle = effect.cycle();
+            if effect.stops() {
+                self.stop();
+            }
         }
     }
 

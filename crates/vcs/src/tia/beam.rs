@@ -158,7 +158,9 @@ impl Tia {
                 row.as_flattened_mut()[usize::from(first)..usize::from(end.min(COMB_WIDTH))].fill(0);
             }
             self.row_repeats = false;
-            self.comb = end < COMB_WIDTH;
+            // An HMOVE that only shows may have been noted before the lines above it were drawn.
+            let last_blanked = self.line_start + BLANK + u64::from(COMB_WIDTH - 1);
+            self.comb = end < COMB_WIDTH || last_blanked < self.hmove_clock;
         }
     }
 

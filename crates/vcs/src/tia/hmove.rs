@@ -7,11 +7,38 @@ const EARLY: [i16; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 
 /// What a late HMOVE takes away, for cycles 55 to 74.
 const LATE: [i16; 20] = [-1, -2, -3, -3, -4, -5, -6, -6, -7, -8, -9, -9, -10, -11, -12, -12, -13, -14, -15, -15];
 
+/// The cycles of the line at which even an object without motion moves.
+const MOVES_RESTING: u128 = {
+    let mut cycles = 0;
+    let mut cycle = 0;
+    while cycle < 76 {
+        if motion(cycle, 0) != 0 {
+            cycles |= 1 << cycle;
+        }
+        cycle += 1;
+    }
+    cycles
+};
+
 impl Tia {
+    /// Whether HMOVE at this clock does more than blank a few pixels.
+    #[inline]
+    pub(super) fn hmove_changes(&self, clock: u64) -> bool {
+        self.motions != [0; 5]
+            || MOVES_RESTING & (1 << (self.in_line(clock) / 3)) != 0
+            || self.suppressed != [false; 2]
+            || self.ark != Ark::Off
+            || self.ark_shape
+    }
+
     pub(super) fn hmove(&mut self, clock: u64) {
         let cycle = self.in_line(clock) / 3;
         if self.config.hmove_comb && has_comb(cycle) {
             self.comb = true;
+        }
+        if !self.hmove_changes(clock) {
+            self.hmove_clock = clock;
+            return;
         }
         for object in 0..self.positions.len() {
             let motion = motion(cycle, self.motions[object]);
@@ -36,14 +63,18 @@ impl Tia {
 }
 
 /// Motion of an object, to the right if positive.
-fn motion(cycle: u64, nibble: u8) -> i16 {
-    let signed = i16::from(((nibble << 4) as i8) >> 4);
+const fn motion(cycle: u64, nibble: u8) -> i16 {
+    let signed = (((nibble << 4) as i8) >> 4) as i16;
     match cycle as usize {
-        early @ 0..=20 => (-signed).max(EARLY[early]),
-        late @ 55..=74 => (LATE[late - 55] + 7 - signed).min(0),
+        early @ 0..=20 => larger(-signed, EARLY[early]),
+        late @ 55..=74 => -larger(signed - 7 - LATE[late - 55], 0),
         75 => -signed,
         _ => 0,
     }
+}
+
+const fn larger(one: i16, other: i16) -> i16 {
+    if one < other { other } else { one }
 }
 
 fn has_comb(cycle: u64) -> bool {

@@ -3,7 +3,7 @@
 
 use super::playfield::with_register;
 use super::{Ark, BALL, BLANK, Canvas, LINE, M0, P0, PLAYFIELD, Tia, WIDTH};
-use crate::cpu::{AfterWrite, WritePlace};
+use crate::cpu::{WriteEffect, WritePlace};
 
 /// Delays in clocks; the playfield registers have their own rule.
 const DELAYS: [u8; 64] = {
@@ -22,15 +22,18 @@ const DELAYS: [u8; 64] = {
     }
     delays
 };
-/// Delay of a playfield write by the cycle of the line, modulo four.
-const PLAYFIELD_DELAYS: [u64; 4] = [4, 5, 2, 3];
+/// Delay of a playfield write by the clock of the line, modulo four: cycles 0, 3, 2 and 1 modulo four.
+const PLAYFIELD_DELAYS: [u64; 4] = [4, 3, 2, 5];
+const VSYNC: u8 = 0x00;
+const WSYNC: u8 = 0x02;
 /// A CTRLPF write at or behind this clock of the line reflects from the next line on.
 const LATE_REFLECTION: u64 = 147;
 /// How far RESPx draws ahead when it hits a copy in progress.
 const RESP_AHEAD: u64 = 11;
 
 impl Tia {
-    /// Writes a register at a cycle.
+    /// Writes a register at a cycle. Most writes find what they write there already and are done with.
+    #[inline(always)]
     pub fn write<C: Canvas>(
         &mut self,
         register: u8,
@@ -38,29 +41,94 @@ impl Tia {
         cycle: u64,
         place: WritePlace,
         canvas: &mut C,
-    ) -> AfterWrite {
+    ) -> WriteEffect {
         let register = register & 0x3f;
+        let clock = 3 * cycle;
+        if place != WritePlace::Alone || self.line_cap <= clock {
+            return self.write_rarely(register, value, cycle, place, canvas);
+        }
+        let target = clock + self.delay(register, clock);
+        self.ask(target);
+        if register == WSYNC {
+            return WriteEffect::wait(self.next_line_start(clock) / 3);
+        }
+        if !self.holds(register, value) {
+            return self.write_news(register, value, cycle, target, canvas);
+        }
+        WriteEffect::NONE
+    }
+
+    /// A write that is one of several pushes, or one that ends the frame.
+    #[inline(never)]
+    fn write_rarely<C: Canvas>(
+        &mut self,
+        register: u8,
+        value: u8,
+        cycle: u64,
+        place: WritePlace,
+        canvas: &mut C,
+    ) -> WriteEffect {
         let clock = 3 * cycle;
         let target = clock + self.delay(register, clock);
         self.ask(target);
         // Two pushes share one clock; the skipped work of the first could then come too late for the second.
-        if place != WritePlace::Alone {
-            self.catch_up(target, canvas);
-        }
-        let mut after = AfterWrite { cycle, stop: self.line_cap <= clock };
-        match register {
-            0x00 => after.stop |= self.write_vsync(value, clock),
-            0x02 if place != WritePlace::LaterPush => after.cycle = self.next_line_start(clock) / 3,
-            0x01 | 0x04..=0x14 | 0x1b..=0x2c => {
-                canvas.note(clock, register, value);
-                self.change(register, value, clock, target, canvas);
+        self.catch_up(target, canvas);
+        let mut effect = WriteEffect::NONE;
+        if register == WSYNC {
+            if place != WritePlace::LaterPush {
+                effect = WriteEffect::wait(self.next_line_start(clock) / 3);
             }
-            _ => {}
+        } else if !self.holds(register, value) {
+            effect = self.write_news(register, value, cycle, target, canvas);
         }
-        if after.stop {
-            self.catch_up(target, canvas);
+        if self.line_cap <= clock { effect.and_stop(cycle) } else { effect }
+    }
+
+    /// A write that changes something.
+    #[inline(never)]
+    fn write_news<C: Canvas>(
+        &mut self,
+        register: u8,
+        value: u8,
+        cycle: u64,
+        target: u64,
+        canvas: &mut C,
+    ) -> WriteEffect {
+        let clock = 3 * cycle;
+        if register == VSYNC {
+            return if self.write_vsync(value, clock) { WriteEffect::NONE.and_stop(cycle) } else { WriteEffect::NONE };
         }
-        after
+        canvas.note(clock, register, value);
+        self.change(register, value, clock, target, canvas);
+        WriteEffect::NONE
+    }
+
+    /// Whether a write of this value changes nothing at all, not even what later writes do.
+    #[inline(always)]
+    fn holds(&self, register: u8, value: u8) -> bool {
+        match register {
+            0x00 => false,
+            0x01 => value == self.vblank,
+            0x04 => value == self.nusiz[0] && !self.suppressed[0] && !self.ark_shape,
+            0x05 => value == self.nusiz[1] && !self.suppressed[1],
+            0x06..=0x09 => (value & 0xfe) | self.colour_loss() == self.colours[usize::from(register - 0x06)],
+            0x0a => value == self.ctrlpf,
+            0x0b | 0x0c => (value & 8 != 0) == self.reflect_player[usize::from(register - 0x0b)],
+            0x0d..=0x0f => with_register(self.playfield, register - 0x0d, value) == self.playfield,
+            0x1b => value == self.grp[0] && self.grp_delayed[1] == self.grp[1],
+            0x1c => {
+                value == self.grp[1] && self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl
+            }
+            0x1d | 0x1e => (value & 2 != 0) == self.enam[usize::from(register - 0x1d)],
+            0x1f => (value & 2 != 0) == self.enabl,
+            0x20..=0x24 => value >> 4 == self.motions[usize::from(register - 0x20)],
+            0x25 | 0x26 => (value & 1 != 0) == self.vdelp[usize::from(register - 0x25)],
+            0x27 => (value & 1 != 0) == self.vdelbl,
+            0x28 | 0x29 => (value & 2 != 0) == self.locked_missile[usize::from(register - 0x28)],
+            0x2b => self.motions == [0; 5],
+            0x10..=0x14 | 0x2a | 0x2c => false,
+            _ => true,
+        }
     }
 
     /// Carries out a write again, catching up first whatever it changes: that is always right, only slower.
@@ -72,7 +140,8 @@ impl Tia {
 
     fn delay(&self, register: u8, clock: u64) -> u64 {
         match register {
-            0x0d..=0x0f => PLAYFIELD_DELAYS[(self.in_line(clock) / 3) as usize & 3],
+            // A line has a multiple of four cycles.
+            0x0d..=0x0f => PLAYFIELD_DELAYS[(clock - self.frame_start) as usize & 3],
             _ => u64::from(DELAYS[usize::from(register)]),
         }
     }
@@ -167,7 +236,10 @@ impl Tia {
             }
             0x28 | 0x29 => self.write_resmp(usize::from(register - 0x28), value & 2 != 0, target, canvas),
             0x2a => {
-                self.catch_up(target, canvas);
+                // The comb is only seen.
+                if canvas.is_coloured() || self.hmove_changes(clock) {
+                    self.catch_up(target, canvas);
+                }
                 self.hmove(clock);
             }
             0x2b => self.motions = [0; 5],

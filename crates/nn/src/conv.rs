@@ -5,6 +5,7 @@
 
 use crate::error::NnError;
 use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
+use crate::matrix::into_panels;
 use crate::offsets::Offsets;
 use crate::padded;
 use crate::params::{Layout, TensorId};
@@ -207,9 +208,18 @@ impl Conv {
         self.kernel.product(&product, from, y, Activation::Relu);
     }
 
-    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], for one example.
-    pub fn add_gradient(&self, x: &[f32], dy: &[f32], dw: &mut [f32], db: &mut [f32], from: From<'_>) {
-        let out_stride = padded(self.output.channels);
+    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], for one example. `laid` is room
+    /// for dy in panels.
+    pub fn add_gradient(
+        &self,
+        x: &[f32],
+        dy: &[f32],
+        laid: &mut [f32],
+        (dw, db): (&mut [f32], &mut [f32]),
+        from: From<'_>,
+    ) {
+        let (out_stride, dy) = (padded(self.output.channels), &dy[..self.output.padded_len()]);
+        into_panels(dy, out_stride, 0, self.panels(), laid);
         if matches!(from, From::Zero) {
             db.fill(0.0);
         }
@@ -221,16 +231,16 @@ impl Conv {
             segment_count: self.pixel_rows.len(),
             length: self.output.width,
             step: self.pixel_step,
-            b: dy,
-            b_stride: out_stride,
-            b_panel: LANES,
+            b: laid,
+            b_stride: LANES,
+            b_panel: self.pixels.len() * LANES,
             panels: self.panels(),
             c_rows: &self.weight_rows,
             c_panel: self.weight_len * LANES,
             ahead: Ahead::Nothing,
         };
         self.kernel.product(&product, from, dw, Activation::Linear);
-        self.kernel.add_column_sums(db, &dy[..self.output.padded_len()], out_stride);
+        self.kernel.add_column_sums(db, dy, out_stride);
     }
 
     /// Length of the transposed weights that [`Conv::add_input_gradient`] reads.

@@ -7,7 +7,7 @@ use crate::adam::Adam;
 use crate::buffer::Buffer;
 use crate::error::NnError;
 use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, into_panels};
 use crate::offsets::Offsets;
 use crate::padded;
 use crate::params::{InputOrder, Layout, TensorId};
@@ -55,6 +55,9 @@ const TASK_PANELS: usize = 2;
 
 /// Rows of a weight panel per pass of the weight gradient, so that the inputs of a batch stay in the second-level cache.
 const WEIGHT_ROWS: usize = 768;
+
+/// Largest batch whose output gradients a task lays into panels of its own before it uses them.
+const PANEL_BATCH: usize = 64;
 
 impl Dense {
     /// Adds the layer's tensors to `layout`. `max_batch` is the largest number of rows it will ever see.
@@ -245,6 +248,14 @@ impl Dense {
             x.rows(),
             self.outputs
         );
+        let (batch, column) = (x.rows(), task * TASK_PANELS * LANES);
+        let mut laid = [0.0; TASK_PANELS * PANEL_BATCH * LANES];
+        let (b, b_stride, b_panel) = if batch <= PANEL_BATCH {
+            into_panels(dy.as_slice(), dy.stride(), column, panels, &mut laid);
+            (&laid[..], LANES, batch * LANES)
+        } else {
+            (&dy.as_slice()[column..], dy.stride(), LANES)
+        };
         let mut first = 0;
         while first < self.inputs {
             let count = (self.inputs - first).min(WEIGHT_ROWS);
@@ -254,11 +265,11 @@ impl Dense {
                 row_count: count,
                 segments: &self.zero,
                 segment_count: 1,
-                length: x.rows(),
+                length: batch,
                 step: x.stride(),
-                b: &dy.as_slice()[task * TASK_PANELS * LANES..],
-                b_stride: dy.stride(),
-                b_panel: LANES,
+                b,
+                b_stride,
+                b_panel,
                 panels,
                 c_rows: &self.weight_rows,
                 c_panel: self.inputs * LANES,

@@ -1,7 +1,21 @@
 //! Activations of a batch: one row per example, rows padded to whole 16-lane vectors.
 
 use crate::buffer::Buffer;
+use crate::kernels::LANES;
 use crate::padded;
+
+/// Lays the columns `first..first + panels · 16` of `rows`, which are `stride` floats apart, side by side in panels:
+/// `[panels][rows][16]`. A panel then fills the first-level cache evenly; at a stride of a power of two it would fill a few of
+/// its sets over and over.
+pub(crate) fn into_panels(rows: &[f32], stride: usize, first: usize, panels: usize, out: &mut [f32]) {
+    let count = rows.len() / stride;
+    for (r, row) in rows.chunks_exact(stride).enumerate() {
+        let (pieces, _) = row[first..first + panels * LANES].as_chunks::<LANES>();
+        for (panel, piece) in pieces.iter().enumerate() {
+            out[(panel * count + r) * LANES..][..LANES].copy_from_slice(piece);
+        }
+    }
+}
 
 /// `rows` × `cols` numbers, row after row. A row occupies [`Matrix::stride`] floats; the padding behind its `cols` values is
 /// kept at zero by every function of this crate, and callers who write through [`Matrix::padded_row_mut`] keep it so.

@@ -50,6 +50,20 @@ pub fn slope(f: &dyn Fn(&[f64]) -> f64, at: &[f64], i: usize) -> f64 {
     (above - f(&moved)) / (2.0 * step)
 }
 
+/// The slope of a piecewise linear `f` in coordinate `i` of `at`, on the side that lies nearer to `found`: where a ReLU
+/// bends inside the step the two sides differ, and either is a gradient.
+pub fn slope_near(found: f32, f: &dyn Fn(&[f64]) -> f64, at: &[f64], i: usize) -> f64 {
+    let step = 1e-6;
+    let here = f(at);
+    let [above, below] = [step, -step].map(|step| {
+        let mut moved = at.to_vec();
+        moved[i] += step;
+        (f(&moved) - here) / step
+    });
+    let distance = |slope: f64| (slope - f64::from(found)).abs();
+    if distance(above) < distance(below) { above } else { below }
+}
+
 /// Reproducible numbers of [0, 1) for tests.
 pub fn uniform(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

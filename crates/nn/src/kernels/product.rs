@@ -132,8 +132,8 @@ unsafe fn blocks<V: Lanes, S: Sink<V>, const NP: usize>(source: Source<'_>, sink
                 done += now;
             }
         } else {
-            // Where every step of A lies on a line of its own, A needs as much of the cache as B.
-            let steps = if source.step < 16 { S::BLOCK } else { S::BLOCK / 2 };
+            // Where every step of A lies on a line of its own, or its segments are long, A needs as much of the cache as B.
+            let steps = if source.step < 16 && length < S::BLOCK / 2 { S::BLOCK } else { S::BLOCK / 2 };
             let at_once = (steps / length).max(1);
             let mut done = 0;
             while done < segments.len() {

@@ -55,7 +55,8 @@ impl Torso {
                     (&features.padded_row(example)[..width], &d_features.padded_row(example)[..width]);
                 backward.start(&mut group.d_activations, features, d_features);
                 let x = observed.get(example, &mut group.observation);
-                backward.add_example(x, kept, e, &mut group.d_activations, &mut group.gradient);
+                let room = Room { d: &mut group.d_activations, laid: &mut group.laid };
+                backward.add_example(x, kept, e, room, &mut group.gradient);
             }
         });
         gradients[range.clone()].par_chunks_mut(SUM_TASK).enumerate().for_each(|(task, sum)| {
@@ -66,6 +67,14 @@ impl Torso {
             }
         });
     }
+}
+
+/// What an example needs on its way back.
+struct Room<'a> {
+    /// Gradients of every layer's outputs before ReLU.
+    d: &'a mut [Buffer],
+    /// Those of one layer in panels.
+    laid: &'a mut [f32],
 }
 
 /// The backward pass of one example.
@@ -86,12 +95,13 @@ impl Backward<'_> {
     }
 
     /// Adds example `e` of the group to its gradient; the first one overwrites what an earlier batch left there.
-    fn add_example(&self, observation: &[f32], kept: &[Buffer], e: usize, d: &mut [Buffer], gradient: &mut [f32]) {
+    fn add_example(&self, observation: &[f32], kept: &[Buffer], e: usize, room: Room<'_>, gradient: &mut [f32]) {
+        let Room { d, laid } = room;
         for (l, layer) in self.layers.iter().enumerate().rev() {
             let x = if l == 0 { observation } else { activation(&kept[l - 1], layer.input, e) };
             let (below, above) = d.split_at_mut(l);
-            let (dw, db) = self.parts(layer, gradient);
-            layer.add_gradient(x, &above[0], dw, db, if e == 0 { From::Zero } else { From::C });
+            let from = if e == 0 { From::Zero } else { From::C };
+            layer.add_gradient(x, &above[0], laid, self.parts(layer, gradient), from);
             if let Some(dx) = below.last_mut() {
                 dx.fill(0.0);
                 layer.add_input_gradient(&self.transposed[l - 1], &above[0], dx);

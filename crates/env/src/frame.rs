@@ -1,4 +1,4 @@
-//! What one frame looks like: planes of bytes, [channels][height][width], row-major.
+//! What one frame looks like: planes of bytes, `[channels][height][width]`, row-major.
 
 use serde::{Deserialize, Serialize};
 

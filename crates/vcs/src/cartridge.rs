@@ -19,6 +19,9 @@ const ROM_SIZE: usize = 0x4000;
 /// The window, and room behind it for fetching four bytes at its last address.
 const VIEW_SIZE: usize = 0x1000 + 4;
 
+/// The most bytes of two instructions.
+const TWO_INSTRUCTIONS: u16 = 6;
+
 /// How a cartridge decodes its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CartridgeKind {
@@ -126,7 +129,7 @@ pub struct Cartridge {
     kind: CartridgeKind,
     plain_first: u16,
     plain_length: u16,
-    /// The plain part as addresses, without the last at which an instruction could reach its end.
+    /// The plain part as addresses, without the last ones, from which two instructions could reach its end.
     code_first: u16,
     code_length: u16,
     state: CartridgeState,
@@ -163,7 +166,7 @@ impl Cartridge {
             plain_first,
             plain_length,
             code_first: 0x1000 + plain_first,
-            code_length: plain_length.saturating_sub(3),
+            code_length: plain_length.saturating_sub(TWO_INSTRUCTIONS),
             state,
             view: [0; VIEW_SIZE],
         };
@@ -219,8 +222,7 @@ impl Cartridge {
         }
     }
 
-    /// Where [`Cartridge::code`] has the instruction at an address, if all it can need is plain and followed by more of
-    /// the window.
+    /// Where [`Cartridge::code`] has the instruction at an address, if it, the one behind it and what follows are plain.
     #[inline(always)]
     pub(crate) fn plain_code(&self, address: u16) -> Option<usize> {
         if (address & 0x1fff).wrapping_sub(self.code_first) < self.code_length {

@@ -93,8 +93,11 @@ trait Program {
     /// The byte at the program counter.
     fn next(&mut self, core: &mut Core<'_>) -> u8;
 
-    /// Whether loops that wait for the timer may be run through at once.
-    const CAN_SKIP_WAITS: bool;
+    /// The byte that comes next.
+    fn peek(&self, core: &Core<'_>) -> u8;
+
+    /// Whether bytes can be read without effect, those of the next instruction included.
+    const IS_PLAIN: bool;
 }
 
 /// Bytes that can be read without effect.
@@ -110,7 +113,12 @@ impl Program for Plain {
         core.noise
     }
 
-    const CAN_SKIP_WAITS: bool = true;
+    #[inline(always)]
+    fn peek(&self, core: &Core<'_>) -> u8 {
+        core.board.cartridge.code(self.at)
+    }
+
+    const IS_PLAIN: bool = true;
 }
 
 /// Each byte read from the bus when its turn comes.
@@ -121,5 +129,9 @@ impl Program for Bytewise {
         core.read(core.pc)
     }
 
-    const CAN_SKIP_WAITS: bool = false;
+    fn peek(&self, core: &Core<'_>) -> u8 {
+        core.noise
+    }
+
+    const IS_PLAIN: bool = false;
 }

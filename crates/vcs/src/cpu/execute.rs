@@ -9,6 +9,7 @@ const WAITS: [u32; 6] = [0xd002_84ad, 0xd002_84ae, 0xd002_84ac, 0x1002_84ad, 0x1
 /// From behind such a loop to its start.
 const WAIT_DISTANCE: i8 = -5;
 const LOAD_CYCLES: u64 = 4;
+const STA_ZERO_PAGE: u8 = 0x85;
 const BRANCH_CYCLES: u64 = 2;
 
 /// The processor while it runs. What every instruction moves is held here by value, in machine registers; the 6507's own
@@ -57,10 +58,9 @@ impl Core<'_> {
         self.pc = target;
     }
 
-    /// Executes one instruction.
+    /// Executes the instruction whose opcode was fetched.
     #[inline(always)]
-    pub fn step<P: Program>(&mut self, mut program: P) {
-        let program = &mut program;
+    fn act<P: Program>(&mut self, program: &mut P, opcode: u8) {
         /// Reads the operand and hands it to an operation on the registers.
         macro_rules! read {
             ($operation:ident, immediate) => {{
@@ -102,7 +102,17 @@ impl Core<'_> {
                 $action;
             }};
         }
-        let opcode = self.fetch(program);
+        /// Loads A. Most often the next instruction stores it in the zero page; then that one is executed, too.
+        macro_rules! load {
+            ($opcode:literal, $mode:ident) => {{
+                op!($opcode, read!(lda, $mode));
+                if P::IS_PLAIN && 0 < self.left && program.peek(self) == STA_ZERO_PAGE {
+                    self.left -= 1;
+                    self.fetch(program);
+                    op!(0x85, write!(a, zero_page));
+                }
+            }};
+        }
         match opcode {
             0x00 => op!(0x00, self.brk(program)),
             0x01 => op!(0x01, read!(ora, indirect_x)),
@@ -119,7 +129,6 @@ impl Core<'_> {
             0x0d => op!(0x0d, read!(ora, absolute)),
             0x0e => op!(0x0e, modify!(asl, absolute)),
             0x0f => op!(0x0f, modify!(slo, absolute)),
-            0x10 => op!(0x10, self.branch(program, !self.board.registers.is_negative())),
             0x11 => op!(0x11, read!(ora, indirect_y_read)),
             0x13 => op!(0x13, modify!(slo, indirect_y)),
             0x14 | 0x34 | 0x54 | 0x74 | 0xd4 | 0xf4 => op!(0x14, read!(nop, zero_page_x)),
@@ -153,7 +162,6 @@ impl Core<'_> {
             0x2d => op!(0x2d, read!(and, absolute)),
             0x2e => op!(0x2e, modify!(rol, absolute)),
             0x2f => op!(0x2f, modify!(rla, absolute)),
-            0x30 => op!(0x30, self.branch(program, self.board.registers.is_negative())),
             0x31 => op!(0x31, read!(and, indirect_y_read)),
             0x33 => op!(0x33, modify!(rla, indirect_y)),
             0x35 => op!(0x35, read!(and, zero_page_x)),
@@ -182,7 +190,6 @@ impl Core<'_> {
             0x4d => op!(0x4d, read!(eor, absolute)),
             0x4e => op!(0x4e, modify!(lsr, absolute)),
             0x4f => op!(0x4f, modify!(sre, absolute)),
-            0x50 => op!(0x50, self.branch(program, !self.board.registers.overflow)),
             0x51 => op!(0x51, read!(eor, indirect_y_read)),
             0x53 => op!(0x53, modify!(sre, indirect_y)),
             0x55 => op!(0x55, read!(eor, zero_page_x)),
@@ -213,7 +220,6 @@ impl Core<'_> {
             0x6d => op!(0x6d, read!(adc, absolute)),
             0x6e => op!(0x6e, modify!(ror, absolute)),
             0x6f => op!(0x6f, modify!(rra, absolute)),
-            0x70 => op!(0x70, self.branch(program, self.board.registers.overflow)),
             0x71 => op!(0x71, read!(adc, indirect_y_read)),
             0x73 => op!(0x73, modify!(rra, indirect_y)),
             0x75 => op!(0x75, read!(adc, zero_page_x)),
@@ -251,7 +257,6 @@ impl Core<'_> {
                 let address = self.absolute(program);
                 self.write(address, self.board.registers.a & self.board.registers.x);
             }
-            0x90 => op!(0x90, self.branch(program, !self.board.registers.carry)),
             0x91 => op!(0x91, write!(a, indirect_y)),
             0x93 => {
                 count!(0x93);
@@ -296,30 +301,29 @@ impl Core<'_> {
             0xa2 => op!(0xa2, read!(ldx, immediate)),
             0xa3 => op!(0xa3, read!(lax, indirect_x)),
             0xa4 => op!(0xa4, read!(ldy, zero_page)),
-            0xa5 => op!(0xa5, read!(lda, zero_page)),
+            0xa5 => load!(0xa5, zero_page),
             0xa6 => op!(0xa6, read!(ldx, zero_page)),
             0xa7 => op!(0xa7, read!(lax, zero_page)),
             0xa8 => op!(0xa8, self.board.registers.ldy(self.board.registers.a)),
-            0xa9 => op!(0xa9, read!(lda, immediate)),
+            0xa9 => load!(0xa9, immediate),
             0xaa => op!(0xaa, self.board.registers.ldx(self.board.registers.a)),
             0xab => op!(0xab, read!(lxa, immediate)),
             0xac => op!(0xac, read!(ldy, absolute)),
-            0xad => op!(0xad, read!(lda, absolute)),
+            0xad => load!(0xad, absolute),
             0xae => op!(0xae, read!(ldx, absolute)),
             0xaf => op!(0xaf, read!(lax, absolute)),
-            0xb0 => op!(0xb0, self.branch(program, self.board.registers.carry)),
-            0xb1 => op!(0xb1, read!(lda, indirect_y_read)),
+            0xb1 => load!(0xb1, indirect_y_read),
             0xb3 => op!(0xb3, read!(lax, indirect_y_read)),
             0xb4 => op!(0xb4, read!(ldy, zero_page_x)),
-            0xb5 => op!(0xb5, read!(lda, zero_page_x)),
+            0xb5 => load!(0xb5, zero_page_x),
             0xb6 => op!(0xb6, read!(ldx, zero_page_y)),
             0xb7 => op!(0xb7, read!(lax, zero_page_y)),
             0xb8 => op!(0xb8, self.board.registers.overflow = false),
-            0xb9 => op!(0xb9, read!(lda, absolute_y_read)),
+            0xb9 => load!(0xb9, absolute_y_read),
             0xba => op!(0xba, self.board.registers.ldx(self.board.registers.s)),
             0xbb => op!(0xbb, read!(las, absolute_y_read)),
             0xbc => op!(0xbc, read!(ldy, absolute_x_read)),
-            0xbd => op!(0xbd, read!(lda, absolute_x_read)),
+            0xbd => load!(0xbd, absolute_x_read),
             0xbe => op!(0xbe, read!(ldx, absolute_y_read)),
             0xbf => op!(0xbf, read!(lax, absolute_y_read)),
             0xc0 => op!(0xc0, read!(cpy, immediate)),
@@ -337,7 +341,6 @@ impl Core<'_> {
             0xcd => op!(0xcd, read!(cmp, absolute)),
             0xce => op!(0xce, modify!(dec, absolute)),
             0xcf => op!(0xcf, modify!(dcp, absolute)),
-            0xd0 => op!(0xd0, self.branch(program, !self.board.registers.is_zero())),
             0xd1 => op!(0xd1, read!(cmp, indirect_y_read)),
             0xd3 => op!(0xd3, modify!(dcp, indirect_y)),
             0xd5 => op!(0xd5, read!(cmp, zero_page_x)),
@@ -362,7 +365,6 @@ impl Core<'_> {
             0xed => op!(0xed, read!(sbc, absolute)),
             0xee => op!(0xee, modify!(inc, absolute)),
             0xef => op!(0xef, modify!(isb, absolute)),
-            0xf0 => op!(0xf0, self.branch(program, self.board.registers.is_zero())),
             0xf1 => op!(0xf1, read!(sbc, indirect_y_read)),
             0xf3 => op!(0xf3, modify!(isb, indirect_y)),
             0xf5 => op!(0xf5, read!(sbc, zero_page_x)),
@@ -374,20 +376,37 @@ impl Core<'_> {
             0xfd => op!(0xfd, read!(sbc, absolute_x_read)),
             0xfe => op!(0xfe, modify!(inc, absolute_x)),
             0xff => op!(0xff, modify!(isb, absolute_x)),
+            0x10 | 0x30 | 0x50 | 0x70 | 0x90 | 0xb0 | 0xd0 | 0xf0 => self.branch(program, opcode),
             0x02 | 0x12 | 0x22 | 0x32 | 0x42 | 0x52 | 0x62 | 0x72 | 0x92 | 0xb2 | 0xd2 | 0xf2 => self.jam(),
         }
     }
 
+    /// Executes one instruction.
     #[inline(always)]
-    fn branch<P: Program>(&mut self, program: &mut P, taken: bool) {
+    pub fn step<P: Program>(&mut self, mut program: P) {
+        let opcode = self.fetch(&mut program);
+        // Told apart without a jump table, which the machine would often guess wrong.
+        if opcode & 0x1f == 0x10 { self.branch(&mut program, opcode) } else { self.act(&mut program, opcode) }
+    }
+
+    /// A branch: bits 6 and 7 name the flag, bit 5 what it has to be.
+    #[inline(always)]
+    fn branch<P: Program>(&mut self, program: &mut P, opcode: u8) {
+        self.cycle += BRANCH_CYCLES;
         let distance = self.fetch(program) as i8;
+        let registers = &self.board.registers;
+        let flags = u8::from(registers.is_negative())
+            | u8::from(registers.overflow) << 1
+            | u8::from(registers.carry) << 2
+            | u8::from(registers.is_zero()) << 3;
+        let taken = (flags >> (opcode >> 6)) & 1 == (opcode >> 5) & 1;
         if taken {
             let next = self.pc;
             let target = next.wrapping_add_signed(i16::from(distance));
             let extra = if (next ^ target) >> 8 == 0 { 1 } else { 2 };
             self.cycle += extra;
             self.jump(target);
-            if P::CAN_SKIP_WAITS && distance == WAIT_DISTANCE {
+            if P::IS_PLAIN && distance == WAIT_DISTANCE {
                 let (turns, period) = skip_wait(self.board, target, self.cycle, self.left, extra);
                 self.cycle += turns * period;
                 self.left -= 2 * turns as i32;

@@ -326,7 +326,7 @@ mod tests {
         let after = |a: u8, x: u8, operation: fn(&mut Registers, u8)| {
             changed(|registers| {
                 (registers.a, registers.x) = (a, x);
-                operation(live, 0xff);
+                operation(registers, 0xff);
                 (registers.a, registers.x)
             })
         };

@@ -67,6 +67,9 @@ pub(crate) struct Place {
     pub has_bias: bool,
 }
 
+/// Up to so many panels of output gradients are read where they lie; laying them side by side would cost more than it saves.
+const FEW_PANELS: usize = 2;
+
 /// One layer with its tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Conv {
@@ -219,7 +222,12 @@ impl Conv {
         from: From<'_>,
     ) {
         let (out_stride, dy) = (padded(self.output.channels), &dy[..self.output.padded_len()]);
-        into_panels(dy, out_stride, 0, self.panels(), laid);
+        let (b, b_stride, b_panel) = if FEW_PANELS < self.panels() {
+            into_panels(dy, out_stride, 0, self.panels(), laid);
+            (&*laid, LANES, self.pixels.len() * LANES)
+        } else {
+            (dy, out_stride, LANES)
+        };
         if matches!(from, From::Zero) {
             db.fill(0.0);
         }
@@ -231,9 +239,9 @@ impl Conv {
             segment_count: self.pixel_rows.len(),
             length: self.output.width,
             step: self.pixel_step,
-            b: laid,
-            b_stride: LANES,
-            b_panel: self.pixels.len() * LANES,
+            b,
+            b_stride,
+            b_panel,
             panels: self.panels(),
             c_rows: &self.weight_rows,
             c_panel: self.weight_len * LANES,

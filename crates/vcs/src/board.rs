@@ -1,7 +1,7 @@
 //! The board: which chip answers an address.
 
 use crate::cartridge::Cartridge;
-use crate::cpu::{WriteEffect, Registers, WritePlace};
+use crate::cpu::{Registers, WriteEffect, WritePlace};
 use crate::film::Film;
 use crate::memory::Memory;
 use crate::riot::Riot;

@@ -113,6 +113,8 @@ pub(crate) struct Tia {
     motions: [u8; 5],
     hmove_clock: u64,
     comb: bool,
+    /// When the comb was last switched on.
+    comb_clock: u64,
     ark: Ark,
     /// The missile-0 effect has changed the missile's shape.
     ark_shape: bool,
@@ -120,8 +122,6 @@ pub(crate) struct Tia {
     masks: [Row; 6],
     /// Bits of the masks that must be made anew.
     stale: u8,
-    /// Bits of the masks that are not empty.
-    present: u8,
     latches: u16,
     hands: Hands,
 }
@@ -165,11 +165,11 @@ impl Tia {
             motions: [0; 5],
             hmove_clock: 0,
             comb: false,
+            comb_clock: 0,
             ark: Ark::Off,
             ark_shape: false,
             masks: [Row::EMPTY; 6],
             stale: 0,
-            present: 0,
             latches: 0,
             hands: Hands::default(),
         }

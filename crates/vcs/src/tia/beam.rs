@@ -139,13 +139,14 @@ impl Tia {
             }
             self.row_repeats = false;
         } else {
-            if self.stale != 0 {
+            let collisions_wanted = !(whole && self.collisions_repeat) && self.may_collide();
+            if self.stale != 0 && (collisions_wanted || canvas.is_coloured()) {
                 self.make_masks();
             }
-            if !(whole && self.collisions_repeat) {
+            if collisions_wanted {
                 self.collide(first, end);
-                self.collisions_repeat = whole;
             }
+            self.collisions_repeat = whole;
             if whole && self.row_repeats {
                 canvas.repeat_row(self.row);
             } else if let Some(row) = canvas.row(self.row) {
@@ -160,7 +161,7 @@ impl Tia {
             self.row_repeats = false;
             // An HMOVE that only shows may have been noted before the lines above it were drawn.
             let last_blanked = self.line_start + BLANK + u64::from(COMB_WIDTH - 1);
-            self.comb = end < COMB_WIDTH || last_blanked < self.hmove_clock;
+            self.comb = end < COMB_WIDTH || last_blanked < self.comb_clock;
         }
     }
 
@@ -179,15 +180,6 @@ impl Tia {
         }
         if stale >> PLAYFIELD & 1 == 1 {
             self.make_playfield();
-        }
-        self.note_presence();
-    }
-
-    /// Which objects have any pixel.
-    pub(super) fn note_presence(&mut self) {
-        self.present = 0;
-        for (object, mask) in self.masks.iter().enumerate() {
-            self.present |= u8::from(mask.0[0] | mask.0[1] | mask.0[2] != 0) << object;
         }
     }
 }

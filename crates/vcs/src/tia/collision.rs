@@ -42,12 +42,21 @@ const LATCHES_OF: [u16; 64] = {
 };
 
 impl Tia {
+    /// Whether objects that could set a latch are switched on.
+    #[inline]
+    pub(super) fn may_collide(&self) -> bool {
+        let shown = usize::from(self.shown_grp(0) != 0) << P0
+            | usize::from(self.shown_grp(1) != 0) << P1
+            | usize::from(self.missile_on(0)) << M0
+            | usize::from(self.missile_on(1)) << M1
+            | usize::from(self.ball_on()) << BALL
+            | usize::from(self.playfield != 0) << PLAYFIELD;
+        LATCHES_OF[shown] & !self.latches != 0
+    }
+
     /// Latches every pair that meets within pixels `first..end`.
     #[inline]
     pub(super) fn collide(&mut self, first: u8, end: u8) {
-        if LATCHES_OF[usize::from(self.present & 63)] & !self.latches == 0 {
-            return;
-        }
         let span = Row::span(first, end);
         for word in usize::from(first >> 6)..=usize::from((end - 1) >> 6).min(2) {
             let inside = span.0[word];
@@ -89,7 +98,6 @@ mod tests {
             let mut tia = Tia::reset(ConsoleConfig::default());
             tia.masks[one] = Row::span(100, 108);
             tia.masks[other] = Row::span(107, 110);
-            tia.note_presence();
             tia.collide(0, 107);
             assert_eq!(tia.latches, 0, "the shared pixel lies behind the span");
             tia.collide(107, 160);

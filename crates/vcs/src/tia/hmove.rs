@@ -35,6 +35,7 @@ impl Tia {
         let cycle = self.in_line(clock) / 3;
         if self.config.hmove_comb && has_comb(cycle) {
             self.comb = true;
+            self.comb_clock = clock;
         }
         if !self.hmove_changes(clock) {
             self.hmove_clock = clock;

@@ -1,5 +1,6 @@
 //! Players and missiles: shape, copies and position → mask.
 
+use super::playfield::FOURFOLD;
 use super::row::Row;
 use super::{Ark, M0, P0, Tia};
 
@@ -8,6 +9,7 @@ const COPIES: [&[u8]; 8] = [&[0], &[0, 16], &[0, 32], &[0, 16, 32], &[0, 64], &[
 
 impl Tia {
     /// The graphics byte on show.
+    #[inline]
     pub(super) fn shown_grp(&self, player: usize) -> u8 {
         if self.vdelp[player] { self.grp_delayed[player] } else { self.grp[player] }
     }
@@ -22,8 +24,8 @@ impl Tia {
         let bits = if self.reflect_player[player] { grp } else { grp.reverse_bits() };
         let size = self.nusiz[player] & 7;
         let shape = match size {
-            5 => u128::from(stretch::<2>(bits)) << 1,
-            7 => u128::from(stretch::<4>(bits)) << 1,
+            5 => u128::from(TWOFOLD[usize::from(bits)]) << 1,
+            7 => u128::from(FOURFOLD[usize::from(bits)]) << 1,
             _ => u128::from(bits),
         };
         let pattern = copied(shape, size) & if self.suppressed[player] { !shape } else { u128::MAX };
@@ -48,6 +50,7 @@ impl Tia {
         };
     }
 
+    #[inline]
     pub(super) fn missile_on(&self, missile: usize) -> bool {
         self.enam[missile] && !self.locked_missile[missile]
     }
@@ -64,20 +67,43 @@ impl Tia {
     }
 }
 
+/// A shape and its copies; shapes with copies are at most eight pixels wide.
 fn copied(shape: u128, size: u8) -> u128 {
-    match size {
-        1 => shape | shape << 16,
-        2 => shape | shape << 32,
-        3 => shape | shape << 16 | shape << 32,
-        4 => shape | shape << 64,
-        6 => shape | shape << 32 | shape << 64,
-        _ => shape,
-    }
+    let (low, high) = COPIED[usize::from(size & 7)];
+    let shape = shape as u64;
+    u128::from(shape.wrapping_mul(low)) | u128::from(shape & high) << 64
 }
 
-/// Each bit of a byte `N` times.
-fn stretch<const N: u32>(bits: u8) -> u32 {
-    (0..8).filter(|i| bits >> i & 1 == 1).map(|i| ((1 << N) - 1) << (N * i)).sum()
+/// By size: what to multiply a shape with for the copies within 64 pixels, and what of it is seen again behind them.
+const COPIED: [(u64, u64); 8] = [
+    (1, 0),
+    (1 | 1 << 16, 0),
+    (1 | 1 << 32, 0),
+    (1 | 1 << 16 | 1 << 32, 0),
+    (1, 0xff),
+    (1, 0),
+    (1 | 1 << 32, 0xff),
+    (1, 0),
+];
+
+/// Each bit of each byte twice.
+const TWOFOLD: [u32; 256] = stretched::<2>();
+
+/// Each bit of each byte `N` times.
+pub(super) const fn stretched<const N: u32>() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte] |= ((1 << N) - 1) << (N * bit);
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
 }
 
 #[cfg(test)]
@@ -94,7 +120,7 @@ mod tests {
 
     #[test]
     fn wide_players_repeat_each_pixel() {
-        assert_eq!(stretch::<2>(0b1000_0001), 0b1100_0000_0000_0011);
-        assert_eq!(stretch::<4>(0b1000_0001), 0xf000_000f);
+        assert_eq!(TWOFOLD[0b1000_0001], 0b1100_0000_0000_0011);
+        assert_eq!(FOURFOLD[0b1000_0001], 0xf000_000f);
     }
 }

@@ -68,9 +68,8 @@ impl Tia {
 
     /// In that case the score colours win over the priority bit.
     fn playfield_is_alone(&self) -> bool {
-        let ball = if self.vdelbl { self.enabl_delayed } else { self.enabl };
         let missiles = self.missile_on(0) || self.missile_on(1);
-        self.playfield != 0 && self.shown_grp(0) == 0 && self.shown_grp(1) == 0 && !missiles && !ball
+        self.playfield != 0 && self.shown_grp(0) == 0 && self.shown_grp(1) == 0 && !missiles && !self.ball_on()
     }
 }
 

@@ -1,24 +1,11 @@
 //! The playfield: 20 bits, four pixels each, repeated or mirrored in the right half; and the ball.
 
+use super::object::stretched;
 use super::row::Row;
 use super::{BALL, PLAYFIELD, Tia};
 
-/// Each bit of a byte as four bits.
-const FOURFOLD: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[byte] |= 0xf << (4 * bit);
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
+/// Each bit of each byte four times.
+pub(super) const FOURFOLD: [u32; 256] = stretched::<4>();
 
 impl Tia {
     pub(super) fn make_playfield(&mut self) {
@@ -33,8 +20,12 @@ impl Tia {
 
     pub(super) fn make_ball(&mut self) {
         let width = 1 << (self.ctrlpf >> 4 & 3);
-        let shown = if self.vdelbl { self.enabl_delayed } else { self.enabl };
-        self.masks[BALL] = if shown { Row::ring((1 << width) - 1, self.positions[BALL]) } else { Row::EMPTY };
+        self.masks[BALL] = if self.ball_on() { Row::ring((1 << width) - 1, self.positions[BALL]) } else { Row::EMPTY };
+    }
+
+    #[inline]
+    pub(super) fn ball_on(&self) -> bool {
+        if self.vdelbl { self.enabl_delayed } else { self.enabl }
     }
 }
 

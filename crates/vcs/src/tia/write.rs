@@ -80,6 +80,9 @@ impl Tia {
             }
         } else if !self.holds(register, value) {
             effect = self.write_news(register, value, cycle, target, canvas);
+        } else {
+            // For what was just drawn.
+            canvas.note(clock, register, value);
         }
         if self.line_cap <= clock { effect.and_stop(cycle) } else { effect }
     }
@@ -116,9 +119,7 @@ impl Tia {
             0x0b | 0x0c => (value & 8 != 0) == self.reflect_player[usize::from(register - 0x0b)],
             0x0d..=0x0f => with_register(self.playfield, register - 0x0d, value) == self.playfield,
             0x1b => value == self.grp[0] && self.grp_delayed[1] == self.grp[1],
-            0x1c => {
-                value == self.grp[1] && self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl
-            }
+            0x1c => value == self.grp[1] && self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl,
             0x1d | 0x1e => (value & 2 != 0) == self.enam[usize::from(register - 0x1d)],
             0x1f => (value & 2 != 0) == self.enabl,
             0x20..=0x24 => value >> 4 == self.motions[usize::from(register - 0x20)],

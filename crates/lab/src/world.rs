@@ -4,6 +4,7 @@ use crate::LabError;
 use crate::config::{ConfigError, WorldConfig};
 use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
 use sane_env::{Environment, Stream, closest_name};
+use sane_minigames::deep_sea::DeepSeaConfig;
 use std::path::Path;
 
 /// What kind of world a name stands for.
@@ -29,8 +30,13 @@ impl WorldKind {
         match parts.next().unwrap_or_default() {
             "minatar" => Ok(Self::Minatar),
             "deep-sea" | "deep-sea-stochastic" => {
-                let size = parts.next().and_then(|size| size.parse().ok()).ok_or_else(|| unknown(name))?;
-                Ok(Self::DeepSea { size })
+                let size: usize = parts.next().and_then(|size| size.parse().ok()).ok_or_else(|| unknown(name))?;
+                let sizes = DeepSeaConfig::SIZES;
+                if !sizes.contains(&size) {
+                    let expected = format!("a size from {} to {}, as in deep-sea/20", sizes.start(), sizes.end());
+                    return Err(ConfigError::OutOfRange { key: "world.name", value: name.into(), expected });
+                }
+                Ok(Self::DeepSea { size: size as u64 })
             }
             "risky-road" => Ok(Self::RiskyRoad),
             _ => Game::named(name).map(Self::Atari).map_err(|_| unknown(name)),
@@ -123,6 +129,8 @@ pub(crate) mod tests {
     #[test]
     fn a_size_or_game_that_does_not_exist_is_refused_when_the_source_is_opened() {
         assert!(source("deep-sea/1").is_err());
+        let error = WorldKind::of("deep-sea/0").unwrap_err().to_string();
+        assert!(error.contains("from 2 to 100"), "{error}");
         assert!(source("minatar/pong").is_err());
     }
 }

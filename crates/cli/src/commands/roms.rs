@@ -50,6 +50,9 @@ enum Deed {
 
 /// Lists, fetches, checks or points.
 pub fn run(args: Args, output: &Output) -> Outcome {
+    if let Some(folder) = args.roms.as_deref().filter(|folder| !folder.is_dir() && !matches!(args.deed, Deed::Fetch)) {
+        return Err(Failure::Usage(format!("--roms {} is not a folder; name one that holds ROMs", folder.display())));
+    }
     let roms = Roms::new(args.roms.as_deref());
     match args.deed {
         Deed::List => list(&roms, args.json, *output),

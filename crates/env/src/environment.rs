@@ -93,8 +93,8 @@ pub trait Environment: Send {
         None
     }
 
-    /// Whether the episode so far is lost by the world's own criterion for being solved, for worlds that have one (deep
-    /// sea). Asked after an episode's last step. Never part of an observation.
+    /// Whether the episode so far is a bad one by the world's own criterion, for worlds that have one (deep sea: the
+    /// treasure was given away; risky road: a crash). Asked after an episode's last step. Never part of an observation.
     fn bad_episode(&self) -> Option<bool> {
         None
     }

@@ -53,7 +53,8 @@ impl NoiseMode {
 pub struct Evaluation {
     /// With or without noise.
     pub noise: NoiseMode,
-    /// Episodes are played until they hold this many interactions together; the last one is played to its end.
+    /// Episodes are played until they hold this many interactions together; the last one is played to its end, unless it
+    /// alone is as long as that.
     pub interactions: AgentSteps,
     /// What the starts follow from.
     pub start_seed: u64,
@@ -79,8 +80,13 @@ pub fn evaluate(
             let mode = evaluation.noise.act_mode();
             // A copy each time: an agent that counts visits must not carry them from one episode into another.
             let mut policy = policy.clone();
+            // A greedy policy can go round in circles where a world has no time limit: an episode as long as the whole
+            // evaluation is cut there.
+            let mut left = evaluation.interactions.0;
             let episode = play_episode(&mut policy, source, evaluation.start_seed, number, mode, &mut |_, _| {
-                !stop.load(Ordering::Relaxed)
+                let goes_on = 0 < left && !stop.load(Ordering::Relaxed);
+                left = left.saturating_sub(1);
+                goes_on
             })?;
             let mut board = board.lock().expect("no worker panics with the lock held");
             board.finished.insert(number, episode);
@@ -110,7 +116,7 @@ pub fn paired_difference(first: &EvaluationFinished, second: &EvaluationFinished
 }
 
 /// Runs `work` in a pool of one thread: episodes run side by side, the network inside an episode does not.
-fn alone<T: Send>(work: impl FnOnce() -> Result<T, LabError> + Send) -> Result<T, LabError> {
+pub(crate) fn alone<T: Send>(work: impl FnOnce() -> Result<T, LabError> + Send) -> Result<T, LabError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .build()
@@ -189,9 +195,16 @@ fn summarise(run: &Run, world: &WorldConfig, evaluation: &Evaluation, episodes: 
         effective_exploration_share: (evaluation.noise == NoiseMode::On).then(|| explored as f64 / interactions as f64),
         sigma: merged(|episode| &episode.sigma).range(),
         true_risk_mean: merged(|episode| &episode.true_risk).mean(),
+        bad_episodes: count_known(episodes.iter().map(|episode| episode.bad)),
+        cut_episodes: episodes.iter().filter(|episode| episode.cut).count() as u64,
         returns,
         lengths_interactions: episodes.iter().map(|episode| episode.interactions).collect(),
     }
+}
+
+/// How many are true; none if nothing is known of any.
+fn count_known(marks: impl Iterator<Item = Option<bool>>) -> Option<u64> {
+    marks.flatten().fold(None, |count, mark| Some(count.unwrap_or(0) + u64::from(mark)))
 }
 
 #[cfg(test)]
@@ -222,5 +235,28 @@ mod tests {
         board.finished.insert(1, Episode { interactions: 4, ..Episode::default() });
         assert_eq!(board.next(&evaluation(15)), None);
         assert_eq!(board.into_counted(&evaluation(15)).len(), 3);
+    }
+
+    #[test]
+    fn an_episode_as_long_as_the_whole_evaluation_is_cut_there_and_a_crash_is_counted() {
+        let preset = crate::Preset::RiskyRoad;
+        let config = preset.config("risky-road", "eps-greedy").unwrap();
+        let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
+        let run = Run::new(&config, &source).unwrap();
+        let measure = |interactions| {
+            let evaluation = evaluation(interactions);
+            evaluate(&run, &source, &evaluation, |_| (), &AtomicBool::new(false)).unwrap().unwrap()
+        };
+        let (short, long) = (measure(1), measure(2_000));
+        assert_eq!((short.episodes, short.interactions, short.cut_episodes, short.bad_episodes), (1, 1, 1, None));
+        let crashes = long.lengths_interactions.iter().filter(|length| **length < 500).count() as u64;
+        assert_eq!((long.cut_episodes, long.bad_episodes), (0, Some(crashes)));
+        assert!(0 < crashes, "a policy that has learned nothing crashes");
+    }
+
+    #[test]
+    fn marks_are_counted_only_where_some_are_known() {
+        assert_eq!(count_known([None, None].into_iter()), None);
+        assert_eq!(count_known([Some(true), None, Some(false), Some(true)].into_iter()), Some(2));
     }
 }

@@ -149,7 +149,7 @@ fn minatar(paper: RunConfig) -> RunConfig {
 
 /// bsuite's 10,000 episodes with a learner of the size of its DQN.
 fn deep_sea(paper: RunConfig, world: &str) -> Result<RunConfig, ConfigError> {
-    let WorldKind::DeepSea { size } = WorldKind::of(world)? else {
+    let WorldKind::DeepSea { size, .. } = WorldKind::of(world)? else {
         let expected = "a world deep-sea/<size>; the preset counts in episodes of <size> interactions".into();
         return Err(ConfigError::OutOfRange { key: "world.name", value: world.into(), expected });
     };

@@ -3,6 +3,8 @@
 use crate::LabError;
 use crate::config::RunConfig;
 use crate::folder::read_config;
+use crate::world::WorldKind;
+use sane_minigames::deep_sea::{EpisodeMark, SolvedCriterion};
 use sane_record::{Event, Timing, read_jsonl};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,10 @@ pub struct RunSummary {
     pub episodes: u64,
     /// Mean of the last 100 returns.
     pub mean_return: Option<f64>,
+    /// Episodes that were bad by the world's own criterion, in worlds that have one.
+    pub bad_episodes: Option<u64>,
+    /// The episode at which a deep sea was solved by bsuite's criterion.
+    pub solved_at_episode: Option<u64>,
     /// Whether it reached its end.
     pub finished: bool,
     /// Interactions per second of its last stretch.
@@ -63,13 +69,17 @@ impl RunSummary {
             interactions: 0,
             episodes: 0,
             mean_return: None,
+            bad_episodes: None,
+            solved_at_episode: None,
             finished: false,
             interactions_per_second: None,
             disk_bytes: disk_bytes(folder),
         };
         let (events, timings) = (folder.join("events.jsonl"), folder.join("timings.jsonl"));
         if events.exists() {
-            read_jsonl(&events)?.records.iter().for_each(|event| summary.take(event));
+            let mut criterion = summary.criterion();
+            read_jsonl(&events)?.records.iter().for_each(|event| summary.take(event, criterion.as_mut()));
+            summary.solved_at_episode = criterion.and_then(|criterion| criterion.solved_at());
         }
         if timings.exists() {
             for timing in read_jsonl(&timings)?.records {
@@ -81,9 +91,23 @@ impl RunSummary {
         Ok(summary)
     }
 
-    fn take(&mut self, event: &Event) {
+    /// What says when this run's world is solved.
+    fn criterion(&self) -> Option<SolvedCriterion> {
+        match WorldKind::of(&self.config.world.name) {
+            Ok(WorldKind::DeepSea { variant, .. }) => Some(SolvedCriterion::new(variant)),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, event: &Event, criterion: Option<&mut SolvedCriterion>) {
         match event {
             Event::EpisodeFinished(episode) => {
+                if let Some(bad) = episode.bad {
+                    *self.bad_episodes.get_or_insert(0) += u64::from(bad);
+                    if let Some(criterion) = criterion {
+                        criterion.record(if bad { EpisodeMark::Bad } else { EpisodeMark::Good });
+                    }
+                }
                 self.interactions = episode.interactions;
                 self.episodes = episode.episode;
                 self.mean_return = Some(episode.return_mean_last_100);
@@ -123,5 +147,27 @@ mod tests {
         let relative: Vec<_> =
             found.iter().map(|path| path.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
         assert_eq!(relative, ["a/x/seed-1", "a/x/seed-2", "b/seed-1"]);
+    }
+
+    #[test]
+    fn a_deep_sea_is_solved_at_the_first_logged_episode_with_few_enough_bad_ones() {
+        let root = tempfile::tempdir().unwrap();
+        let config = crate::Preset::DeepSea.config("deep-sea/10", "sane").unwrap();
+        fs::write(root.path().join("config.toml"), crate::to_toml(&config)).unwrap();
+        let episode = |number: u64| {
+            let bad = number <= 9;
+            format!(
+                "{{\"event\":\"episode_finished\",\"interactions\":{number},\"episode\":{number},\"return_raw\":0.0,\
+                 \"length_interactions\":10,\"length_frames\":10,\"ending\":\"game_over\",\"bad\":{bad},\
+                 \"return_mean_last_100\":0.0}}\n"
+            )
+        };
+        let write =
+            |episodes| fs::write(root.path().join("events.jsonl"), (1..=episodes).map(episode).collect::<String>());
+        write(10).unwrap();
+        assert_eq!(RunSummary::read(root.path()).unwrap().solved_at_episode, None, "nine bad ones of ten are too many");
+        write(30).unwrap();
+        let summary = RunSummary::read(root.path()).unwrap();
+        assert_eq!((summary.bad_episodes, summary.solved_at_episode), (Some(9), Some(12)));
     }
 }

@@ -103,7 +103,13 @@ impl Statistics {
     }
 
     /// Closes the episode; `clock` has already counted it.
-    pub fn finish_episode(&mut self, clock: &Clock, ending: Ending, epsilon: Option<f32>) -> EpisodeFinished {
+    pub fn finish_episode(
+        &mut self,
+        clock: &Clock,
+        ending: Ending,
+        bad: Option<bool>,
+        epsilon: Option<f32>,
+    ) -> EpisodeFinished {
         let episode = std::mem::take(&mut self.episode);
         if self.last_returns.len() == WINDOW {
             self.last_returns.pop_front();
@@ -116,6 +122,7 @@ impl Statistics {
             length_interactions: episode.interactions,
             length_frames: episode.frames,
             ending: if ending == Ending::Truncated { EpisodeEnd::TimeLimit } else { EpisodeEnd::GameOver },
+            bad,
             return_mean_last_100: self.mean_return().expect("a return was just pushed"),
             epsilon: epsilon.map(f64::from),
             sigma: episode.sigma.range(),
@@ -221,7 +228,7 @@ mod tests {
         });
         clock.tick(EnvFrames(4));
         clock.episodes += 1;
-        statistics.finish_episode(clock, Ending::GameOver, None)
+        statistics.finish_episode(clock, Ending::GameOver, None, None)
     }
 
     #[test]

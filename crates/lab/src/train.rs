@@ -39,7 +39,8 @@ pub fn train(
         run.statistics.acted(Interaction::new(&step, &decision));
         if step.ending.ends_episode() {
             run.clock.episodes += 1;
-            let episode = run.statistics.finish_episode(&run.clock, step.ending, run.epsilon());
+            let (bad, epsilon) = (run.world.bad_episode(), run.epsilon());
+            let episode = run.statistics.finish_episode(&run.clock, step.ending, bad, epsilon);
             files.emit(Event::EpisodeFinished(episode), observer)?;
             watch.time(Phase::Emulator, || run.begin_episode());
         }

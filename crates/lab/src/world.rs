@@ -4,7 +4,7 @@ use crate::LabError;
 use crate::config::{ConfigError, WorldConfig};
 use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
 use sane_env::{Environment, Stream, closest_name};
-use sane_minigames::deep_sea::DeepSeaConfig;
+use sane_minigames::deep_sea::{DeepSeaConfig, DeepSeaVariant};
 use std::path::Path;
 
 /// What kind of world a name stands for.
@@ -18,6 +18,8 @@ pub enum WorldKind {
     DeepSea {
         /// Interactions per episode.
         size: u64,
+        /// Which of the two.
+        variant: DeepSeaVariant,
     },
     /// `risky-road`, with or without a difficulty.
     RiskyRoad,
@@ -29,14 +31,16 @@ impl WorldKind {
         let mut parts = name.split(['/', ':']);
         match parts.next().unwrap_or_default() {
             "minatar" => Ok(Self::Minatar),
-            "deep-sea" | "deep-sea-stochastic" => {
+            kind @ ("deep-sea" | "deep-sea-stochastic") => {
                 let size: usize = parts.next().and_then(|size| size.parse().ok()).ok_or_else(|| unknown(name))?;
                 let sizes = DeepSeaConfig::SIZES;
                 if !sizes.contains(&size) {
                     let expected = format!("a size from {} to {}, as in deep-sea/20", sizes.start(), sizes.end());
                     return Err(ConfigError::OutOfRange { key: "world.name", value: name.into(), expected });
                 }
-                Ok(Self::DeepSea { size: size as u64 })
+                let stochastic = kind == DeepSeaVariant::Stochastic.name();
+                let variant = if stochastic { DeepSeaVariant::Stochastic } else { DeepSeaVariant::Deterministic };
+                Ok(Self::DeepSea { size: size as u64, variant })
             }
             "risky-road" => Ok(Self::RiskyRoad),
             _ => Game::named(name).map(Self::Atari).map_err(|_| unknown(name)),
@@ -110,7 +114,7 @@ pub(crate) mod tests {
     #[test]
     fn a_name_decides_the_kind_and_a_slip_gets_a_suggestion() {
         assert!(matches!(WorldKind::of("boxing").unwrap(), WorldKind::Atari(game) if game.name == "boxing"));
-        assert!(matches!(WorldKind::of("deep-sea/20:mapping=3").unwrap(), WorldKind::DeepSea { size: 20 }));
+        assert!(matches!(WorldKind::of("deep-sea/20:mapping=3").unwrap(), WorldKind::DeepSea { size: 20, .. }));
         assert_eq!(WorldKind::of("boxng").unwrap_err().to_string(), "unknown world boxng; did you mean boxing?");
     }
 

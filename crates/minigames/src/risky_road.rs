@@ -206,4 +206,8 @@ impl Environment for RiskyRoad {
     fn true_risk(&self) -> Option<f64> {
         (!self.state.crashed).then(|| self.outlook().risk())
     }
+
+    fn bad_episode(&self) -> Option<bool> {
+        Some(self.state.crashed)
+    }
 }

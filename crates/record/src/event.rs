@@ -77,6 +77,9 @@ pub struct EpisodeFinished {
     pub length_frames: u64,
     /// How it ended.
     pub ending: EpisodeEnd,
+    /// Whether it was a bad one by the world's own criterion, in worlds that have one (deep sea, risky road).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad: Option<bool>,
     /// Mean of `return_raw` over the last 100 episodes (fewer at the beginning).
     pub return_mean_last_100: f64,
     /// ε at the end of the episode (ε-greedy agents).
@@ -207,6 +210,12 @@ pub struct EvaluationFinished {
     /// Mean over all states of the true risk, in worlds that know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub true_risk_mean: Option<f64>,
+    /// Episodes that were bad by the world's own criterion, in worlds that have one (deep sea, risky road).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad_episodes: Option<u64>,
+    /// Episodes that were cut because one alone took as many interactions as the whole evaluation.
+    #[serde(default)]
+    pub cut_episodes: u64,
     /// Return of each episode, in the order of their starts.
     pub returns: Vec<f64>,
     /// Length of each episode in interactions.

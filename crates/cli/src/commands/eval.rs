@@ -170,6 +170,20 @@ fn table(results: &[EvaluationFinished], output: Output) {
             share(result.effective_exploration_share),
         ));
     }
+    for result in results {
+        if let Some(bad) = result.bad_episodes {
+            output.result(format_args!(
+                "noise {}: {bad} of {} episodes bad by the world's own criterion",
+                result.noise, result.episodes
+            ));
+        }
+        if 0 < result.cut_episodes {
+            output.note(format_args!(
+                "noise {}: {} of {} episodes took {} interactions without an end and were cut",
+                result.noise, result.cut_episodes, result.episodes, result.interactions
+            ));
+        }
+    }
     if let [off, on] = results {
         let (pairs, difference) = paired_difference(off, on);
         let [low, high] = difference.interval_95;

@@ -110,6 +110,12 @@ fn show(run: &Path, as_json: bool, output: Output) -> Outcome {
     say("interactions", format!("{} of {}", summary.interactions, summary.config.training.total_interactions.0));
     say("episodes", summary.episodes.to_string());
     say("return (last 100)", summary.mean_return.map_or("-".into(), |mean| format!("{mean:.2}")));
+    if let Some(bad) = summary.bad_episodes {
+        say("bad episodes", format!("{bad} (by the world's own criterion)"));
+    }
+    if let Some(episode) = summary.solved_at_episode {
+        say("solved at episode", episode.to_string());
+    }
     say("state", if summary.finished { "finished".into() } else { "unfinished".to_owned() });
     say("interactions per second", summary.interactions_per_second.map_or("-".into(), |speed| format!("{speed:.0}")));
     say("disk", format!("{:.1} MB", summary.disk_bytes as f64 / 1e6));
@@ -153,6 +159,8 @@ fn as_value(summary: &RunSummary) -> serde_json::Value {
         "total_interactions": summary.config.training.total_interactions.0,
         "episodes": summary.episodes,
         "return_mean_last_100": summary.mean_return,
+        "bad_episodes": summary.bad_episodes,
+        "solved_at_episode": summary.solved_at_episode,
         "finished": summary.finished,
         "interactions_per_second": summary.interactions_per_second,
         "disk_bytes": summary.disk_bytes,

@@ -19,6 +19,10 @@ pub struct Episode {
     pub sigma: Spread,
     /// True risk of its states, in worlds that know it.
     pub true_risk: Spread,
+    /// Whether it was a bad one by the world's own criterion, in worlds that have one.
+    pub bad: Option<bool>,
+    /// Whether it was still going on when it was left.
+    pub cut: bool,
 }
 
 /// What a watcher sees of an interaction, before it is carried out.
@@ -54,6 +58,7 @@ pub fn play_episode(
             episode.true_risk.add(risk);
         }
         if !watch(&View { state: stack.state(), world: &*world, policy }, &decision) {
+            episode.cut = true;
             return Ok(episode);
         }
         let step = world.step(decision.action, &mut frame);
@@ -65,6 +70,7 @@ pub fn play_episode(
             episode.sigma.add(f64::from(sigma.abs()));
         }
         if step.ending.ends_episode() {
+            episode.bad = world.bad_episode();
             return Ok(episode);
         }
     }

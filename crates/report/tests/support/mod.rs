@@ -110,6 +110,7 @@ impl MadeUp {
                     length_interactions: self.episode_length,
                     length_frames: 4 * self.episode_length,
                     ending: EpisodeEnd::GameOver,
+                    bad: None,
                     return_mean_last_100: mean,
                     epsilon,
                     sigma,
@@ -202,6 +203,8 @@ impl MadeUp {
             effective_exploration_share: None,
             sigma: None,
             true_risk_mean: None,
+            bad_episodes: None,
+            cut_episodes: 0,
             returns: vec![score - 1.0, score + 1.0],
             lengths_interactions: vec![250_000, 250_000],
         }

@@ -29,12 +29,17 @@ pub struct NetworkSpec {
 }
 
 /// Names of the presets, as typed on the command line.
-pub const NETWORK_PRESETS: [&str; 3] = ["nature", "minatar", "mlp"];
+pub const NETWORK_PRESETS: [&str; 4] = ["nature", "nips", "minatar", "mlp"];
 
 impl NetworkSpec {
     /// Mnih et al. 2015, for 84×84 screens.
     pub fn nature() -> Self {
         Self { convolutions: vec![conv(32, 8, 4), conv(64, 4, 2), conv(64, 3, 1)], hidden: vec![512], conv_bias: true }
+    }
+
+    /// Mnih et al. 2013, for 84×84 screens: a third of the work of [`nature`](Self::nature).
+    pub fn nips() -> Self {
+        Self { convolutions: vec![conv(16, 8, 4), conv(32, 4, 2)], hidden: vec![256], conv_bias: true }
     }
 
     /// For 10×10 planes (Young and Tian 2019).
@@ -51,6 +56,7 @@ impl NetworkSpec {
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "nature" => Self::nature(),
+            "nips" => Self::nips(),
             "minatar" => Self::minatar(),
             "mlp" => Self::mlp(),
             _ => return None,

@@ -62,6 +62,16 @@ pub enum SnapshotError {
     },
 }
 
+/// Why a world has no future: what it is made of stopped working. The run it belongs to can be resumed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct WorldFault {
+    /// Name of the world.
+    pub world: String,
+    /// What happened, and the way out.
+    pub reason: String,
+}
+
 /// A world an agent can act in. Same seed, same actions: same bytes.
 ///
 /// `frame` is always `spec().frame.bytes()` long; a world writes its newest frame there.
@@ -80,6 +90,18 @@ pub trait Environment: Send {
 
     /// Takes a snapshot back; on error the world is unchanged.
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError>;
+
+    /// Whether a restored snapshot goes on bit for bit. A world whose inner state cannot be saved (a Python
+    /// environment) begins a new episode instead.
+    fn exact_snapshots(&self) -> bool {
+        true
+    }
+
+    /// What went wrong outside of this program, in worlds that have such an outside. Asked after each step and reset:
+    /// what those gave is worth nothing if there is a fault.
+    fn fault(&self) -> Option<WorldFault> {
+        None
+    }
 
     /// A copy that continues independently, bit for bit.
     fn fork(&self) -> Box<dyn Environment>;

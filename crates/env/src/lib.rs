@@ -14,7 +14,7 @@ mod stream;
 mod units;
 mod vector;
 
-pub use environment::{EnvSpec, Environment, Picture, SnapshotError};
+pub use environment::{EnvSpec, Environment, Picture, SnapshotError, WorldFault};
 pub use frame::{Element, FrameSpace};
 pub use mt19937::Mt19937;
 pub use names::closest_name;

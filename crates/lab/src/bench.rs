@@ -11,7 +11,7 @@ use crate::stopwatch::Lap;
 use crate::train::train;
 use crate::world::WorldSource;
 use sane_agent::Learner;
-use sane_env::{Action, AgentSteps, Stream};
+use sane_env::{Action, AgentSteps, Stream, WorldFault};
 use sane_record::Shares;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -46,9 +46,9 @@ impl TrainingBench {
         // The first checkpoint writes the whole replay, later ones what is new since: what counts is one of those.
         let interval = config.record.checkpoint_interval.0.min(fill / 2);
         let mut actions = Stream::named(config.seed, "bench");
-        play_randomly(&mut open.run, fill - interval, &mut actions, filled);
+        play_randomly(&mut open.run, fill - interval, &mut actions, filled)?;
         open.files.checkpoint(&open.run)?;
-        play_randomly(&mut open.run, interval, &mut actions, filled);
+        play_randomly(&mut open.run, interval, &mut actions, filled)?;
         open.run.clock = Clock::at(AgentSteps(2 * LATE.0));
         let start = Instant::now();
         open.files.checkpoint(&open.run)?;
@@ -87,18 +87,20 @@ impl Observer for Laps {
     }
 }
 
-fn play_randomly(run: &mut Run, count: u64, actions: &mut Stream, played: &mut dyn FnMut()) {
+fn play_randomly(run: &mut Run, count: u64, actions: &mut Stream, played: &mut dyn FnMut()) -> Result<(), WorldFault> {
     let width = run.spec().actions.len() as u64;
     for _ in 0..count {
         let action = Action(actions.below(width) as u16);
         let step = run.world.step(action, &mut run.frame);
+        run.world.fault().map_or(Ok(()), Err)?;
         run.replay.push(action, step.reward.clipped(), step.ending, &run.frame);
         run.stack.push(&run.frame);
         if step.ending.ends_episode() {
-            run.begin_episode();
+            run.begin_episode()?;
         }
         played();
     }
+    Ok(())
 }
 
 /// Adds to a lap without checkpoints what checkpoints at their default interval cost.

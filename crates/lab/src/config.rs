@@ -42,10 +42,36 @@ pub struct RunConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldConfig {
-    /// Name of the world: `boxing`, `minatar/asterix`, `deep-sea/20`, `risky-road`.
+    /// Name of the world: `boxing`, `minatar/asterix`, `deep-sea/20`, `risky-road`, `gym:CartPole-v1`.
     pub name: String,
     /// How an Atari game becomes a world; other worlds have no profiles.
     pub profile: Profile,
+    /// Gymnasium: frames per state, if not 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<usize>,
+    /// Gymnasium: the interpreter, if not that of `SANE_PYTHON` or `python3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<String>,
+    /// Gymnasium: how long an answer of the environment is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<f64>,
+    /// Gymnasium: arguments the environment is made with.
+    #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
+    pub kwargs: toml::Table,
+}
+
+impl WorldConfig {
+    /// A world with nothing set but its profile.
+    pub fn new(name: &str, profile: Profile) -> Self {
+        let kwargs = toml::Table::new();
+        Self { name: name.into(), profile, history: None, python: None, timeout_seconds: None, kwargs }
+    }
+
+    /// Why a resumed run in this world may differ from one never interrupted, if it may.
+    pub fn not_bit_exact(&self) -> Option<&'static str> {
+        let is_gym = self.name.starts_with(sane_gym::PREFIX);
+        is_gym.then_some("the inner state of a Python environment cannot be saved; a resumed run begins a new episode")
+    }
 }
 
 /// When the agent learns.

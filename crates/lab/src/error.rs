@@ -5,7 +5,8 @@ use crate::config::{ConfigError, Differences};
 use crate::lock::LockError;
 use sane_agent::{AgentError, LearnError};
 use sane_arcade::RomError;
-use sane_env::SnapshotError;
+use sane_env::{SnapshotError, WorldFault};
+use sane_gym::GymError;
 use sane_record::RecordError;
 use std::io;
 use std::path::PathBuf;
@@ -44,6 +45,22 @@ pub enum LabError {
         name: String,
         /// What it said.
         reason: String,
+    },
+    /// A Gymnasium environment.
+    #[error(transparent)]
+    Gym(#[from] GymError),
+    /// The world stopped working.
+    #[error(transparent)]
+    Fault(#[from] WorldFault),
+    /// The world stopped working in the middle of a run.
+    #[error(
+        "{fault}\nthe run is saved at interaction {interactions}; the same command goes on from there with a new episode"
+    )]
+    Interrupted {
+        /// What happened.
+        fault: WorldFault,
+        /// Where the run stands.
+        interactions: u64,
     },
     /// The operating system refused.
     #[error("cannot {doing} {}: {source}", path.display())]

@@ -16,13 +16,14 @@ use crate::observer::Observer;
 use crate::run::{Parts, Run, encode};
 use crate::stopwatch::Lap;
 use crate::world::WorldSource;
-use sane_env::AgentSteps;
+use sane_env::{AgentSteps, WorldFault};
 use sane_record::{EvaluationFinished, Event, JsonlFile, StopReason};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Keys that may differ from those of an earlier start: they say how long and how often to save, not what is computed.
-const FREE_KEYS: [&str; 2] = ["training.total_interactions", "record.checkpoint_interval"];
+const FREE_KEYS: [&str; 4] =
+    ["training.total_interactions", "record.checkpoint_interval", "world.python", "world.timeout_seconds"];
 
 /// What to do with a run that is already there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,10 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
         Some(Loaded { interactions, parts, replay }) => {
             let parts = Parts(parts);
             let positions: Positions = parts.get("journal")?;
-            (Run::restore(config, source, &parts, replay)?, positions, Some(interactions))
+            let mut run = Run::restore(config, source, &parts, replay)?;
+            run.go_on()?;
+            notes.extend(config.world.not_bit_exact().map(|why| format!("not bit-exact: {why}")));
+            (run, positions, Some(interactions))
         }
         None => (Run::new(config, source)?, Positions::default(), None),
     };
@@ -179,6 +183,15 @@ impl RunFiles {
         self.close(run, StopReason::Finished)
     }
 
+    /// The world stopped working: what was reached is saved, so that the run can go on. Gives the error to end with.
+    pub fn interrupt(&mut self, run: &Run, fault: WorldFault) -> LabError {
+        let saved = self.checkpoint(run).and_then(|()| self.close(run, StopReason::Fault));
+        match saved {
+            Ok(_) => LabError::Interrupted { fault, interactions: run.clock.steps().0 },
+            Err(error) => error,
+        }
+    }
+
     /// This process ends its work on the run.
     pub fn close(&mut self, run: &Run, reason: StopReason) -> Result<StopReason, LabError> {
         self.journal.process_stopped(run.clock.steps().0, reason)?;
@@ -188,7 +201,8 @@ impl RunFiles {
 
 /// Written beside its place and renamed: a reader sees the old one or the new one, never a half.
 fn write_config(folder: &Path, config: &RunConfig) -> Result<(), LabError> {
-    let (path, text) = (folder.join("config.toml"), to_toml(config));
+    let mark = config.world.not_bit_exact().map(|why| format!("# not bit-exact: {why}\n")).unwrap_or_default();
+    let (path, text) = (folder.join("config.toml"), mark + &to_toml(config));
     if fs::read_to_string(&path).is_ok_and(|there| there == text) {
         return Ok(());
     }

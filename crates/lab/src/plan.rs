@@ -35,8 +35,8 @@ impl Plan {
     /// Plays and learns for about two seconds, in memory only.
     pub fn measure(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
         let mut run = Run::new(config, source)?;
-        let (seconds_to_act, measured) = timed(|| play(&mut run));
-        let (seconds_to_learn, _) = timed(|| learn(&mut run));
+        let (seconds_to_act, measured) = timed(|| play(&mut run))?;
+        let (seconds_to_learn, _) = timed(|| learn(&mut run))?;
         let period = config.training.train_period.0 as f64;
         let per_transition = run.replay.memory_bytes() as f64 / run.replay.len() as f64;
         let kept = (config.replay.capacity as u64).min(config.training.total_interactions.0);
@@ -85,32 +85,35 @@ impl fmt::Display for Plan {
 }
 
 /// Mean seconds of `work`, repeated for a while, and how often it was done; the first time does not count.
-fn timed(mut work: impl FnMut()) -> (f64, u64) {
-    work();
+fn timed(mut work: impl FnMut() -> Result<(), LabError>) -> Result<(f64, u64), LabError> {
+    work()?;
     let (start, mut count) = (Instant::now(), 0);
     while count == 0 || start.elapsed() < MEASURED {
-        work();
+        work()?;
         count += 1;
     }
-    (start.elapsed().as_secs_f64() / count as f64, count)
+    Ok((start.elapsed().as_secs_f64() / count as f64, count))
 }
 
-fn play(run: &mut Run) {
+fn play(run: &mut Run) -> Result<(), LabError> {
     let decision = run.learner.act(run.stack.state(), run.act_mode(), &mut run.rng.noise);
     let step = run.world.step(decision.action, &mut run.frame);
+    run.world.fault().map_or(Ok(()), Err)?;
     run.replay.push(decision.action, step.reward.clipped(), step.ending, &run.frame);
     run.stack.push(&run.frame);
     if step.ending.ends_episode() {
-        run.begin_episode();
+        run.begin_episode()?;
     }
+    Ok(())
 }
 
-fn learn(run: &mut Run) {
+fn learn(run: &mut Run) -> Result<(), LabError> {
     if let Some(mut warm) = run.replay.warmed_up(AgentSteps(1)) {
         warm.sample(&mut run.rng.replay, &mut run.batch);
         // An error here would be one of the run itself, and is reported there.
         let _ = run.learner.learn(&run.batch, &mut run.rng.noise);
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -25,11 +25,13 @@ pub enum Preset {
     DeepSea,
     /// The risky road.
     RiskyRoad,
+    /// Small environments of Gymnasium.
+    Gym,
 }
 
 impl Preset {
     /// All of them, with the name to type and what it is.
-    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+    pub const ALL: [(Self, &'static str, &'static str); 8] = [
         (Self::Paper, "paper", "the paper's table: 25 million interactions, replay of a million"),
         (Self::Quick, "quick", "300 thousand interactions, small network, faster learning: minutes on two cores"),
         (Self::Machado, "machado", "paper, but sticky actions, all 18 actions, no life signal (Machado et al. 2018)"),
@@ -37,6 +39,11 @@ impl Preset {
         (Self::Minatar, "minatar", "small network, replay of 100 thousand, a train step per interaction"),
         (Self::DeepSea, "deep-sea", "dense network, 10 thousand episodes, a train step per interaction"),
         (Self::RiskyRoad, "risky-road", "as minatar, 300 thousand interactions"),
+        (
+            Self::Gym,
+            "gym",
+            "small Gymnasium environments: 100 thousand interactions, a network that suits the observations",
+        ),
     ];
 
     /// The preset of this name.
@@ -59,6 +66,8 @@ impl Preset {
             WorldKind::Minatar => Self::Minatar,
             WorldKind::DeepSea { .. } => Self::DeepSea,
             WorldKind::RiskyRoad => Self::RiskyRoad,
+            WorldKind::Gym if is_ale(world) => Self::Paper,
+            WorldKind::Gym => Self::Gym,
         })
     }
 
@@ -73,6 +82,7 @@ impl Preset {
             Self::Minatar => minatar(paper),
             Self::DeepSea => deep_sea(paper, world)?,
             Self::RiskyRoad => risky_road(paper),
+            Self::Gym => gym(paper),
         })
     }
 }
@@ -80,14 +90,16 @@ impl Preset {
 fn paper(world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
     let network = match WorldKind::of(world)? {
         WorldKind::Atari(_) => NetworkSpec::nature(),
+        WorldKind::Gym if is_ale(world) => NetworkSpec::nature(),
         WorldKind::Minatar | WorldKind::RiskyRoad => NetworkSpec::minatar(),
-        WorldKind::DeepSea { .. } => NetworkSpec::mlp(),
+        // What suits a Gymnasium environment is known once it is asked; see `resolve`.
+        WorldKind::DeepSea { .. } | WorldKind::Gym => NetworkSpec::mlp(),
     };
     let exploration = Exploration::named(agent).ok_or_else(|| unknown_agent(agent))?;
     Ok(RunConfig {
         agent: agent.into(),
         seed: 1,
-        world: WorldConfig { name: world.into(), profile: Profile::Paper },
+        world: WorldConfig::new(world, Profile::Paper),
         training: TrainingConfig {
             total_interactions: AgentSteps(25_000_000),
             learning_starts: AgentSteps(50_000),
@@ -183,6 +195,32 @@ fn risky_road(paper: RunConfig) -> RunConfig {
     config
 }
 
+/// A minute or two for environments such as CartPole.
+fn gym(paper: RunConfig) -> RunConfig {
+    let epsilon = LinearSchedule { first: 1.0, last: 0.05, hold: AgentSteps(1_000), decay: AgentSteps(10_000) };
+    let mut config = with_epsilon(paper, epsilon);
+    config.training = TrainingConfig {
+        total_interactions: AgentSteps(100_000),
+        learning_starts: AgentSteps(1_000),
+        train_period: AgentSteps(1),
+        batch_size: 32,
+        target_period: AgentSteps(500),
+    };
+    config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
+    config.record = RecordConfig {
+        interval: AgentSteps(1_000),
+        histogram_interval: AgentSteps(20_000),
+        checkpoint_interval: AgentSteps(20_000),
+    };
+    config.learner.optimiser.learning_rate = 5e-4;
+    config
+}
+
+/// Atari games of ale-py are presented like the built-in ones.
+fn is_ale(world: &str) -> bool {
+    world.starts_with("gym:ALE/")
+}
+
 fn with_profile(mut config: RunConfig, profile: Profile) -> RunConfig {
     config.world.profile = profile;
     config
@@ -222,6 +260,7 @@ mod tests {
             ("minatar/breakout", &[Preset::Minatar, Preset::Paper]),
             ("deep-sea/10", &[Preset::DeepSea]),
             ("risky-road", &[Preset::RiskyRoad]),
+            ("gym:CartPole-v1", &[Preset::Gym]),
         ];
         for (world, presets) in worlds {
             for (preset, agent) in presets.iter().flat_map(|preset| CATALOGUE.map(|entry| (preset, entry.name))) {

@@ -7,7 +7,7 @@ use crate::rng::RngStreams;
 use crate::statistics::Statistics;
 use crate::world::WorldSource;
 use sane_agent::{ActMode, Learner, ParameterCounts};
-use sane_env::{EnvSpec, Environment, FrameStack};
+use sane_env::{EnvSpec, Environment, FrameStack, WorldFault};
 use sane_record::RunStarted;
 use sane_replay::{Batch, Replay};
 use serde::Serialize;
@@ -44,7 +44,7 @@ impl Run {
     /// A run at its very beginning, its first episode begun.
     pub fn new(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
         let mut run = Self::without_episode(config, source)?;
-        run.begin_episode();
+        run.begin_episode()?;
         Ok(run)
     }
 
@@ -75,10 +75,21 @@ impl Run {
     }
 
     /// The world starts anew; its first frame stands in every place of the stack.
-    pub fn begin_episode(&mut self) {
+    pub fn begin_episode(&mut self) -> Result<(), WorldFault> {
         self.world.reset(&mut self.rng.env, &mut self.frame);
+        self.world.fault().map_or(Ok(()), Err)?;
         self.stack.restart(&self.frame);
         self.replay.begin_episode(&self.frame);
+        Ok(())
+    }
+
+    /// After a restoration: a world whose inner state could not be saved begins a new episode, the old one is dropped.
+    pub fn go_on(&mut self) -> Result<(), WorldFault> {
+        if self.world.exact_snapshots() {
+            return Ok(());
+        }
+        self.statistics.abandon_episode();
+        self.begin_episode()
     }
 
     /// ε now, for agents that have one.
@@ -100,6 +111,7 @@ impl Run {
             seed: self.config.seed,
             actions: self.spec().actions.clone(),
             parameters: self.parameters(),
+            not_bit_exact: self.config.world.not_bit_exact().map(str::to_owned),
         }
     }
 

@@ -76,6 +76,11 @@ impl Statistics {
         self.interval.add(interaction);
     }
 
+    /// The episode that was going on will never end: its sums are dropped.
+    pub fn abandon_episode(&mut self) {
+        self.episode = Stretch::default();
+    }
+
     /// The optimiser made a step.
     pub fn learned(&mut self, stats: &LearnStats) {
         self.learning.add(stats);

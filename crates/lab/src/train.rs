@@ -32,6 +32,9 @@ pub fn train(
         let mode = run.act_mode();
         let decision = watch.time(Phase::Act, || run.learner.act(run.stack.state(), mode, &mut run.rng.noise));
         let step = watch.time(Phase::Emulator, || run.world.step(decision.action, &mut run.frame));
+        if let Some(fault) = run.world.fault() {
+            return Err(files.interrupt(run, fault));
+        }
         let reward = config.replay.rewards.of(step.reward);
         watch.time(Phase::Replay, || run.replay.push(decision.action, reward, step.ending, &run.frame));
         run.stack.push(&run.frame);
@@ -42,7 +45,9 @@ pub fn train(
             let (bad, epsilon) = (run.world.bad_episode(), run.epsilon());
             let episode = run.statistics.finish_episode(&run.clock, step.ending, bad, epsilon);
             files.emit(Event::EpisodeFinished(episode), observer)?;
-            watch.time(Phase::Emulator, || run.begin_episode());
+            if let Err(fault) = watch.time(Phase::Emulator, || run.begin_episode()) {
+                return Err(files.interrupt(run, fault));
+            }
         }
         if let Some(mut warm) = run.replay.warmed_up(training.learning_starts) {
             if run.clock.is_due(training.train_period) {

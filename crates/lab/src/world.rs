@@ -4,8 +4,10 @@ use crate::LabError;
 use crate::config::{ConfigError, WorldConfig};
 use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
 use sane_env::{Environment, Stream, closest_name};
+use sane_gym::{GymOptions, GymSource, PREFIX};
 use sane_minigames::deep_sea::{DeepSeaConfig, DeepSeaVariant};
 use std::path::Path;
+use std::time::Duration;
 
 /// What kind of world a name stands for.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +25,8 @@ pub enum WorldKind {
     },
     /// `risky-road`, with or without a difficulty.
     RiskyRoad,
+    /// `gym:<id>`: whatever Gymnasium has under that id.
+    Gym,
 }
 
 impl WorldKind {
@@ -43,6 +47,7 @@ impl WorldKind {
                 Ok(Self::DeepSea { size: size as u64, variant })
             }
             "risky-road" => Ok(Self::RiskyRoad),
+            "gym" if name.starts_with(PREFIX) => Ok(Self::Gym),
             _ => Game::named(name).map(Self::Atari).map_err(|_| unknown(name)),
         }
     }
@@ -61,20 +66,28 @@ fn unknown(name: &str) -> ConfigError {
 /// Where worlds of one kind come from: everything that has to be found once, so that each world is then made quickly.
 pub struct WorldSource {
     config: WorldConfig,
-    kind: WorldKind,
-    rom: Vec<u8>,
+    supply: Supply,
+}
+
+/// What worlds of one kind are made from.
+enum Supply {
+    Rom(&'static Game, Vec<u8>),
+    Name,
+    Gym(GymSource),
 }
 
 impl WorldSource {
     /// Finds what the world needs; an Atari game's ROM is looked for in `roms` first and fetched if it is nowhere, and
     /// `news` hears of that.
     pub fn open(config: &WorldConfig, roms: Option<&Path>, news: &mut dyn FnMut(String)) -> Result<Self, LabError> {
-        let kind = WorldKind::of(&config.name)?;
-        let rom = match kind {
-            WorldKind::Atari(game) => Roms::new(roms).load(game, &mut |item| news(item.to_string()))?,
-            WorldKind::Minatar | WorldKind::DeepSea { .. } | WorldKind::RiskyRoad => Vec::new(),
+        let supply = match WorldKind::of(&config.name)? {
+            WorldKind::Atari(game) => {
+                Supply::Rom(game, Roms::new(roms).load(game, &mut |item| news(item.to_string()))?)
+            }
+            WorldKind::Minatar | WorldKind::DeepSea { .. } | WorldKind::RiskyRoad => Supply::Name,
+            WorldKind::Gym => Supply::Gym(GymSource::open(&gym_options(config))?),
         };
-        let source = Self { config: config.clone(), kind, rom };
+        let source = Self { config: config.clone(), supply };
         source.make(0)?;
         Ok(source)
     }
@@ -88,16 +101,28 @@ impl WorldSource {
     pub fn make(&self, seed: u64) -> Result<Box<dyn Environment>, LabError> {
         let seed = Stream::named(seed, "world").next_u64() as u32;
         let refused = |reason: String| LabError::World { name: self.config.name.clone(), reason };
-        match self.kind {
-            WorldKind::Atari(game) => {
+        match &self.supply {
+            Supply::Rom(game, rom) => {
                 let options = AtariOptions { profile: self.config.profile, seed, ..AtariOptions::default() };
-                let env = AtariEnv::new(game, &self.rom, options).map_err(|error| refused(error.to_string()))?;
+                let env = AtariEnv::new(game, rom, options).map_err(|error| refused(error.to_string()))?;
                 Ok(Box::new(env))
             }
-            WorldKind::Minatar | WorldKind::DeepSea { .. } | WorldKind::RiskyRoad => {
+            Supply::Name => {
                 sane_minigames::make(&self.config.name, u64::from(seed)).map_err(|error| refused(error.to_string()))
             }
+            Supply::Gym(gym) => Ok(Box::new(gym.make(u64::from(seed))?)),
         }
+    }
+}
+
+fn gym_options(config: &WorldConfig) -> GymOptions {
+    GymOptions {
+        world: config.name.clone(),
+        kwargs: config.kwargs.clone(),
+        python: config.python.clone(),
+        timeout: config.timeout_seconds.map_or(GymOptions::TIMEOUT, Duration::from_secs_f64),
+        history: config.history,
+        profile: config.profile,
     }
 }
 
@@ -107,8 +132,7 @@ pub(crate) mod tests {
     use sane_arcade::Profile;
 
     pub(crate) fn source(name: &str) -> Result<WorldSource, LabError> {
-        let config = WorldConfig { name: name.into(), profile: Profile::Paper };
-        WorldSource::open(&config, None, &mut |_| ())
+        WorldSource::open(&WorldConfig::new(name, Profile::Paper), None, &mut |_| ())
     }
 
     #[test]

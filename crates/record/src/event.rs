@@ -39,6 +39,9 @@ pub struct RunStarted {
     pub actions: Vec<String>,
     /// Trainable numbers of the online network.
     pub parameters: u64,
+    /// Why a run that was stopped and resumed may differ from one never interrupted; absent where it never does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_bit_exact: Option<String>,
 }
 
 /// How an episode ended.

@@ -75,4 +75,6 @@ pub enum StopReason {
     Finished,
     /// Ctrl-C or SIGTERM.
     Asked,
+    /// The world stopped working.
+    Fault,
 }

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who may know whom. `cli` may know all.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("env", &[]),
     ("vcs", &["env"]),
     ("arcade", &["env", "vcs"]),
     ("minigames", &["env"]),
+    ("gym", &["arcade", "env"]),
     ("nn", &[]),
     ("replay", &["env"]),
     ("agent", &["env", "nn", "replay"]),
     ("record", &[]),
-    ("lab", &["agent", "arcade", "env", "minigames", "nn", "record", "replay", "vcs"]),
+    ("lab", &["agent", "arcade", "env", "gym", "minigames", "nn", "record", "replay", "vcs"]),
     ("report", &["record"]),
     ("tidy", &[]),
 ];

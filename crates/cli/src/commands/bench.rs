@@ -2,6 +2,7 @@
 
 mod atari;
 mod engine;
+mod gym;
 mod minatar;
 mod replay;
 mod train;
@@ -23,6 +24,8 @@ enum Part {
     Atari(atari::Args),
     /// Train step and act of each agent, against the processor's peak
     Engine(engine::Args),
+    /// What a step of a Gymnasium environment costs on top of Python itself
+    Gym(gym::Args),
     /// Steps per second of the five MinAtar games, beside the Python package
     Minatar(minatar::Args),
     /// Bytes per transition of the replay, and microseconds per batch
@@ -36,6 +39,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     match args.part {
         Part::Atari(args) => atari::run(args, output),
         Part::Engine(args) => engine::run(args, output),
+        Part::Gym(args) => gym::run(args, output),
         Part::Minatar(args) => minatar::run(args, output),
         Part::Replay(args) => replay::run(args, output),
         Part::Train(args) => train::run(args, output),

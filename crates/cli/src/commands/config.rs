@@ -2,7 +2,7 @@
 
 use crate::output::{Failure, Outcome, Output};
 use clap::Subcommand;
-use sane_lab::{KEYS, LabError, Layers, Preset, RunConfig, differences, to_toml};
+use sane_lab::{KEYS, LabError, Layers, Preset, RunConfig, differences, resolve, to_toml};
 use std::path::PathBuf;
 
 /// Shows the settings of a run: resolved, compared, explained
@@ -95,7 +95,16 @@ impl Settings {
             Some(name) => Preset::named(name).map_err(usage)?,
             None => Preset::default_for(game).map_err(usage)?,
         };
-        layers.apply(&preset.config(game, &agent).map_err(usage)?).map_err(usage)
+        resolve(preset, game, &agent, &layers).map_err(sorted)
+    }
+}
+
+/// What the command line could have avoided is a wrong command line; the rest failed.
+pub fn sorted(error: LabError) -> Failure {
+    match &error {
+        LabError::OtherRun { .. } | LabError::Config(_) | LabError::World { .. } => usage(error),
+        LabError::Gym(gym) if gym.is_usage() => usage(error),
+        _ => error.into(),
     }
 }
 

@@ -117,6 +117,9 @@ fn show(run: &Path, as_json: bool, output: Output) -> Outcome {
         say("solved at episode", episode.to_string());
     }
     say("state", if summary.finished { "finished".into() } else { "unfinished".to_owned() });
+    if let Some(why) = summary.config.world.not_bit_exact() {
+        say("resumed runs", format!("not bit-exact: {why}"));
+    }
     say("interactions per second", summary.interactions_per_second.map_or("-".into(), |speed| format!("{speed:.0}")));
     say("disk", format!("{:.1} MB", summary.disk_bytes as f64 / 1e6));
     output.result(format_args!("\n{}", to_toml(&summary.config).trim_end()));
@@ -162,6 +165,7 @@ fn as_value(summary: &RunSummary) -> serde_json::Value {
         "bad_episodes": summary.bad_episodes,
         "solved_at_episode": summary.solved_at_episode,
         "finished": summary.finished,
+        "not_bit_exact": summary.config.world.not_bit_exact(),
         "interactions_per_second": summary.interactions_per_second,
         "disk_bytes": summary.disk_bytes,
     })

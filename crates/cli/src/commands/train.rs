@@ -2,12 +2,10 @@
 
 mod live;
 
-use super::config::{Settings, usage};
-use crate::output::{Failure, Outcome, Output};
+use super::config::{Settings, sorted};
+use crate::output::{Outcome, Output};
 use live::Live;
-use sane_lab::{
-    LabError, OpenRun, Plan, Start, StopReason, WorldSource, default_folder, open_run, pool, stop_on_signals, train,
-};
+use sane_lab::{OpenRun, Plan, Start, StopReason, WorldSource, default_folder, open_run, pool, stop_on_signals, train};
 use std::path::PathBuf;
 
 /// Trains an agent in a world; the same command again goes on where it stopped
@@ -73,7 +71,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     live.clear();
     let now = run.clock.steps().0;
     match reason? {
-        StopReason::Asked => output
+        StopReason::Asked | StopReason::Fault => output
             .note(format_args!("stopped at interaction {now}, checkpoint saved; the same command goes on from there")),
         StopReason::Finished => {
             let mean = run.statistics.mean_return().map_or("no whole episode".into(), |mean| format!("{mean:.2}"));
@@ -85,12 +83,4 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// What the command line could have avoided is a wrong command line; the rest failed.
-fn sorted(error: LabError) -> Failure {
-    match error {
-        LabError::OtherRun { .. } | LabError::Config(_) | LabError::World { .. } => usage(error),
-        other => other.into(),
-    }
 }

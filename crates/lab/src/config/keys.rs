@@ -10,11 +10,15 @@ pub struct Key {
 }
 
 /// All keys, in the order of the file.
-pub const KEYS: [Key; 41] = [
+pub const KEYS: [Key; 45] = [
     key("agent", "name of the agent; `sane agents` lists them"),
     key("seed", "seed of all random streams, 0 to 2^63 − 1"),
-    key("world.name", "the world: an Atari game, minatar/<game>, deep-sea/<size>, risky-road"),
+    key("world.name", "the world: an Atari game, minatar/<game>, deep-sea/<size>, risky-road, gym:<id>"),
     key("world.profile", "how an Atari game becomes a world: paper, nature or machado"),
+    key("world.history", "gym: worlds: frames per state, 1 to 256; left out: 1"),
+    key("world.python", "gym: worlds: the Python interpreter; left out: SANE_PYTHON, then python3"),
+    key("world.timeout_seconds", "gym: worlds: how long an answer of the environment is waited for; left out: 60"),
+    key("world.kwargs", "gym: worlds: arguments of the environment, as in world.kwargs.gravity=9.8"),
     key("training.total_interactions", "length of the run in interactions (decisions), at least 1"),
     key("training.learning_starts", "interactions before the first train step, 1 to replay.capacity"),
     key("training.train_period", "interactions from one train step to the next, at least 1"),
@@ -76,11 +80,12 @@ mod tests {
             .iter()
             .flat_map(|entry| flat(&Preset::Paper.config("boxing", entry.name).unwrap()).into_keys())
             .collect();
-        // Keys that only other objectives have, and one that is absent unless set.
+        // Keys that only other objectives have, and those that are absent unless set.
         met.extend(
             ["objective.kl_weight", "objective.parameters", "objective.sigma", "clip_gradient_norm"]
                 .map(|key| format!("learner.{key}")),
         );
+        met.extend(["history", "python", "timeout_seconds", "kwargs"].map(|key| format!("world.{key}")));
         assert_eq!(known, met.iter().map(String::as_str).collect());
     }
 }

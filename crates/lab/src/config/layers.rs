@@ -63,7 +63,7 @@ impl Layers {
     fn text(&mut self, place: String, text: &str) -> Result<(), ConfigError> {
         let table: Table = text.parse().map_err(|error| unreadable(&place, &error))?;
         for key in flat_table(&table).into_keys() {
-            let is_known = KEYS.iter().any(|known| known.name == key);
+            let is_known = KEYS.iter().any(|known| known.name == key) || key.starts_with("world.kwargs.");
             if !is_known {
                 let last = key.rsplit('.').next().unwrap_or_default();
                 let names = || KEYS.iter().map(|known| known.name);
@@ -146,7 +146,8 @@ fn merge(base: &mut Table, layer: &Table) {
     for (key, value) in layer {
         match (base.get_mut(key), value) {
             (Some(Value::Table(inner)), Value::Table(overlay)) => {
-                if overlay.contains_key("kind") && overlay.get("kind") != inner.get("kind") {
+                let is_another = |kind| overlay.get("kind").is_some_and(|other| other != kind);
+                if inner.get("kind").is_some_and(is_another) {
                     inner.clear();
                 }
                 merge(inner, overlay);

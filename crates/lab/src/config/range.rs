@@ -1,6 +1,6 @@
 //! Which values a run can have.
 
-use super::{ConfigError, RunConfig};
+use super::{ConfigError, RunConfig, WorldConfig};
 use sane_agent::Exploration;
 use sane_env::AgentSteps;
 
@@ -19,6 +19,7 @@ impl RunConfig {
         within("training.learning_starts", training.learning_starts.0, 1, self.replay.capacity as u64)?;
         within("training.batch_size", training.batch_size as u64, 1, training.learning_starts.0.min(65_536))?;
         self.check_agent()?;
+        self.world.check()?;
         Ok(self.learner.check()?)
     }
 
@@ -34,6 +35,26 @@ impl RunConfig {
             value: format!("{:?}", self.learner.exploration).split([' ', '{']).next().unwrap_or_default().to_owned(),
             expected: format!("the kind of the agent {}", self.agent),
         })
+    }
+}
+
+impl WorldConfig {
+    /// Refuses a waiting time that cannot be, and what only Gymnasium's environments have in worlds that are none.
+    fn check(&self) -> Result<(), ConfigError> {
+        let refused = |key, value: String, expected: &str| {
+            Err(ConfigError::OutOfRange { key, value, expected: expected.to_owned() })
+        };
+        if let Some(seconds) = self.timeout_seconds.filter(|seconds| !(0.001..=1e6).contains(seconds)) {
+            return refused("world.timeout_seconds", seconds.to_string(), "seconds from 0.001 to 1000000");
+        }
+        if let Some(history) = self.history.filter(|history| !(1..=256).contains(history)) {
+            return refused("world.history", history.to_string(), "a whole number from 1 to 256");
+        }
+        if !self.name.starts_with(sane_gym::PREFIX) && !self.kwargs.is_empty() {
+            let expected = format!("nothing, since {} is no gym: world", self.name);
+            return refused("world.kwargs", self.kwargs.to_string().trim().to_owned(), &expected);
+        }
+        Ok(())
     }
 }
 

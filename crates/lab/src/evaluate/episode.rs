@@ -50,6 +50,7 @@ pub fn play_episode(
     let mut frame = vec![0; world.spec().frame.bytes()];
     let mut stack = FrameStack::new(world.spec());
     world.reset(&mut starts, &mut frame);
+    world.fault().map_or(Ok(()), Err)?;
     stack.restart(&frame);
     let mut episode = Episode::default();
     loop {
@@ -62,6 +63,7 @@ pub fn play_episode(
             return Ok(episode);
         }
         let step = world.step(decision.action, &mut frame);
+        world.fault().map_or(Ok(()), Err)?;
         stack.push(&frame);
         episode.return_raw += f64::from(step.reward.raw());
         episode.interactions += 1;

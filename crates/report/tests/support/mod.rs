@@ -87,6 +87,7 @@ impl MadeUp {
             agent: self.agent.clone(),
             seed: self.seed,
             actions: ["noop", "fire", "up", "right"].map(str::to_owned).to_vec(),
+            not_bit_exact: None,
             parameters: 1_687_206,
         }))
         .unwrap();

@@ -1,0 +1,193 @@
+//! An Atari game of ale-py, presented by one of the arcade's profiles: no-op start, frame skip, 84×84 luma, life signal.
+//! The game runs frame by frame in the worker; everything else happens here, with the arcade's own preprocessing, so
+//! that the frames equal those of the built-in game byte for byte.
+
+use crate::error::GymError;
+use crate::options::GymOptions;
+use crate::protocol::{Head, Order, Wanted};
+use crate::space::About;
+use crate::worker::Worker;
+use sane_arcade::{ActionSet, Area, LifeSignal, Nearest, Picturing, Recipe, SIDE};
+use sane_env::{Ending, EnvFrames, FrameSpace, Reward, Step, Stream};
+
+/// Both of the console's action sets begin with doing nothing.
+const NOOP: u16 = 0;
+
+/// Columns of the console's screen.
+const SCREEN_WIDTH: usize = 160;
+
+/// Frames that make a state.
+pub(crate) const HISTORY: usize = 4;
+
+/// The game and the picture that is made of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Ale {
+    recipe: Recipe,
+    eye: Eye,
+    identity: [u8; 256],
+    /// Of the console's side, for sticky actions; taken by the first reset.
+    seed: Option<u64>,
+    newest: Vec<u8>,
+    before: Vec<u8>,
+    lives: i32,
+    end: Option<Ending>,
+}
+
+#[derive(Debug, Clone)]
+enum Eye {
+    Last(Nearest),
+    Brighter(Area),
+}
+
+impl Ale {
+    /// The arguments that make ale-py's environment the bare console that the profile's recipe starts from.
+    pub fn kwargs(options: &GymOptions) -> Result<toml::Table, GymError> {
+        let recipe = options.profile.recipe();
+        let decided: [(&'static str, toml::Value); 5] = [
+            ("frameskip", 1.into()),
+            ("obs_type", "grayscale".into()),
+            ("repeat_action_probability", f64::from(recipe.repeat_action_probability).into()),
+            ("full_action_space", (recipe.actions == ActionSet::Legal).into()),
+            ("max_num_frames_per_episode", (recipe.longest_episode.0 as i64).into()),
+        ];
+        let mut kwargs = options.kwargs.clone();
+        for (key, value) in decided {
+            if kwargs.insert(key.into(), value).is_some() {
+                return Err(GymError::DecidedByProfile { world: options.world.clone(), key });
+            }
+        }
+        kwargs.entry("render_mode").or_insert_with(|| "rgb_array".into());
+        Ok(kwargs)
+    }
+
+    /// What is presented is always this.
+    pub fn frame() -> FrameSpace {
+        FrameSpace::gray(SIDE, SIDE)
+    }
+
+    /// A game that the worker has just made; refuses one that is no console.
+    pub fn new(options: &GymOptions, about: &About, seed: u64) -> Result<Self, GymError> {
+        let [height, SCREEN_WIDTH] = about.shape[..] else {
+            let space = format!("a screen of {:?}", about.shape);
+            return Err(GymError::Observations { world: options.world.clone(), space });
+        };
+        let recipe = options.profile.recipe();
+        let identity: [u8; 256] = std::array::from_fn(|luma| luma as u8);
+        let eye = match recipe.picture {
+            Picturing::CropNearest => Eye::Last(Nearest::new(&identity)),
+            Picturing::MaxArea => Eye::Brighter(Area::new(height, &identity)),
+        };
+        let screen = vec![0; height * SCREEN_WIDTH];
+        let (newest, before) = (screen.clone(), screen);
+        Ok(Self { recipe, eye, identity, seed: Some(seed), newest, before, lives: 0, end: None })
+    }
+
+    /// Starts an episode and writes its first frame.
+    pub fn reset(&mut self, worker: &mut Worker, starts: &mut Stream, frame: &mut [u8]) -> Result<(), GymError> {
+        self.restart(worker)?;
+        let noops = self.recipe.most_noops.map_or(0, |most| 1 + starts.below(most));
+        for _ in 0..noops {
+            self.hold(worker, NOOP)?;
+            if self.end.is_some() {
+                self.restart(worker)?;
+            }
+        }
+        self.write_frame(frame);
+        Ok(())
+    }
+
+    /// One decision.
+    pub fn step(&mut self, worker: &mut Worker, action: u16, frame: &mut [u8]) -> Result<Step, GymError> {
+        let lives_before = self.lives;
+        let (reward, frames) = self.hold(worker, action)?;
+        let life_lost = self.recipe.life == LifeSignal::Terminal && self.lives < lives_before;
+        let ending = match (self.end, life_lost) {
+            (Some(Ending::Truncated), false) => Ending::Truncated,
+            (Some(_), _) => Ending::GameOver,
+            (None, true) => Ending::LifeLost,
+            (None, false) => Ending::Continues,
+        };
+        self.write_frame(frame);
+        Ok(Step { reward: Reward(reward as f32), ending, frames: EnvFrames(frames) })
+    }
+
+    fn restart(&mut self, worker: &mut Worker) -> Result<(), GymError> {
+        // A seed reloads the cartridge; episodes after the first begin as the console's RESET has it.
+        let head = worker.call(Order::Reset(self.seed.take()), Wanted::Observation)?;
+        self.newest.copy_from_slice(worker.observation());
+        self.before.copy_from_slice(worker.observation());
+        self.lives = head.number;
+        self.end = None;
+        Ok(())
+    }
+
+    /// The action held for the frames of the skip, or until the game is over: sum of rewards, frames.
+    fn hold(&mut self, worker: &mut Worker, action: u16) -> Result<(f64, u64), GymError> {
+        let skip = u64::from(self.recipe.frame_skip.0);
+        let (mut reward, mut frames) = (0.0, 0);
+        while frames < skip && self.end.is_none() {
+            let left = skip - 1 - frames;
+            let wanted = if left < self.looked_at() { Wanted::Observation } else { Wanted::Nothing };
+            let Head { terminated, truncated, number, reward: of_frame, .. } =
+                worker.call(Order::Step(action), wanted)?;
+            reward += of_frame;
+            frames += 1;
+            self.lives = number;
+            self.end = match (terminated, truncated) {
+                (true, _) => Some(Ending::GameOver),
+                (_, true) => Some(Ending::Truncated),
+                _ => None,
+            };
+            match left {
+                0 => self.newest.copy_from_slice(worker.observation()),
+                1 if wanted == Wanted::Observation => self.before.copy_from_slice(worker.observation()),
+                _ => {}
+            }
+        }
+        if frames < skip {
+            // The game ended inside the skip: its last frame alone is what is seen.
+            worker.call(Order::Show, Wanted::Observation)?;
+            self.newest.copy_from_slice(worker.observation());
+            self.before.copy_from_slice(worker.observation());
+        }
+        Ok((reward, frames))
+    }
+
+    /// How many of a skip's last frames make the picture.
+    fn looked_at(&self) -> u64 {
+        match self.eye {
+            Eye::Last(_) => 1,
+            Eye::Brighter(_) => 2,
+        }
+    }
+
+    fn write_frame(&mut self, frame: &mut [u8]) {
+        match &mut self.eye {
+            Eye::Last(nearest) => nearest.shrink(&self.newest, &self.identity, frame),
+            Eye::Brighter(area) => area.shrink(&self.newest, &self.before, &self.identity, frame),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sane_arcade::Profile;
+
+    #[test]
+    fn the_profile_decides_what_the_console_is_made_with() {
+        let options = GymOptions { profile: Profile::Machado, ..GymOptions::new("gym:ALE/Pong-v5") };
+        let kwargs = Ale::kwargs(&options).unwrap();
+        assert_eq!(kwargs["repeat_action_probability"].as_float(), Some(0.25));
+        assert_eq!(kwargs["full_action_space"].as_bool(), Some(true));
+        assert_eq!(kwargs["max_num_frames_per_episode"].as_integer(), Some(108_000));
+    }
+
+    #[test]
+    fn an_argument_that_the_profile_decides_is_refused() {
+        let mut options = GymOptions::new("gym:ALE/Pong-v5");
+        options.kwargs.insert("frameskip".into(), 2.into());
+        let error = Ale::kwargs(&options).unwrap_err().to_string();
+        assert!(error.starts_with("world.kwargs.frameskip of gym:ALE/Pong-v5 is decided by world.profile"), "{error}");
+    }
+}

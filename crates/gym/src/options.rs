@@ -1,0 +1,101 @@
+//! Which environment, with which arguments, by which interpreter. In: a name such as `gym:ALE/Pong-v5`; out: an id that
+//! Gymnasium may be asked for.
+
+use crate::error::GymError;
+use sane_arcade::Profile;
+use std::time::Duration;
+
+/// What the names of these worlds begin with.
+pub const PREFIX: &str = "gym:";
+
+/// What an environment is made with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GymOptions {
+    /// Name of the world: `gym:CartPole-v1`, `gym:ALE/Pong-v5`, `gym:mypkg:MyEnv-v0`.
+    pub world: String,
+    /// Arguments for the environment's constructor.
+    pub kwargs: toml::Table,
+    /// The interpreter; without it, `SANE_PYTHON`, then `python3`.
+    pub python: Option<String>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Frames per state; 1 unless said.
+    pub history: Option<usize>,
+    /// How an Atari game (`gym:ALE/…`) is presented.
+    pub profile: Profile,
+}
+
+impl GymOptions {
+    /// How long is waited unless said: importing a large package on a cold disk takes its time.
+    pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+    /// This world with nothing set.
+    pub fn new(world: &str) -> Self {
+        Self {
+            world: world.into(),
+            kwargs: toml::Table::new(),
+            python: None,
+            timeout: Self::TIMEOUT,
+            history: None,
+            profile: Profile::default(),
+        }
+    }
+
+    /// The id Gymnasium is asked for, its module included.
+    pub fn id(&self) -> Result<&str, GymError> {
+        let refused = |problem| Err(GymError::Name { name: self.world.clone(), problem });
+        let Some(id) = self.world.strip_prefix(PREFIX) else { return refused("it does not begin with gym:") };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+        if id.split([':', '/']).any(|part| part.trim_matches('.').is_empty()) {
+            return refused("a part of it is empty");
+        }
+        if !id.chars().all(plain) {
+            return refused("it may hold letters, digits and _-.:/ only");
+        }
+        Ok(id)
+    }
+
+    /// Whether it is an Atari game of ale-py that is to be presented by a profile. Whoever sets `obs_type` wants the
+    /// environment's own observations.
+    pub fn is_presented_by_profile(&self) -> bool {
+        self.world.starts_with("gym:ALE/") && !self.kwargs.contains_key("obs_type")
+    }
+
+    /// The interpreter that is started.
+    pub fn interpreter(&self) -> String {
+        let of_environment = || std::env::var("SANE_PYTHON").ok().filter(|name| !name.is_empty());
+        self.python.clone().or_else(of_environment).unwrap_or_else(|| "python3".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_what_follows_the_prefix() {
+        for (name, id) in [
+            ("gym:CartPole-v1", "CartPole-v1"),
+            ("gym:ALE/Pong-v5", "ALE/Pong-v5"),
+            ("gym:my.pkg:MyEnv-v0", "my.pkg:MyEnv-v0"),
+        ] {
+            assert_eq!(GymOptions::new(name).id().unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn names_that_would_lead_out_of_a_folder_or_nowhere_are_refused() {
+        for name in ["gym:", "gym:a/../../b", "gym::x", "gym:a b", "gym:ALE/", "cartpole"] {
+            let error = GymOptions::new(name).id().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name} names no Gymnasium environment")), "{error}");
+        }
+    }
+
+    #[test]
+    fn whoever_asks_for_own_observations_of_a_game_gets_them() {
+        let mut options = GymOptions::new("gym:ALE/Pong-v5");
+        assert!(options.is_presented_by_profile());
+        options.kwargs.insert("obs_type".into(), "ram".into());
+        assert!(!options.is_presented_by_profile());
+    }
+}

@@ -1,0 +1,95 @@
+//! What an environment says arrives: endings, rewards, arguments, images, numbers of actions.
+
+use crate::place::{Place, begun, floats};
+use sane_env::{Action, Element, Ending, Environment, FrameSpace};
+use sane_gym::{GymOptions, GymSource};
+
+fn ending_of(deed: &str) -> Ending {
+    let place = Place::new();
+    let (mut world, mut frame) = begun(&place.counter(&format!("deed = '{deed}'\nat = 1")));
+    world.step(Action(0), &mut frame).ending
+}
+
+#[test]
+fn termination_and_truncation_are_kept_apart() {
+    assert_eq!(ending_of("nothing"), Ending::Continues);
+    assert_eq!(ending_of("terminate"), Ending::GameOver);
+    assert_eq!(ending_of("truncate"), Ending::Truncated);
+    assert_eq!(ending_of("both"), Ending::GameOver, "a state without a future has none at the time limit either");
+}
+
+#[test]
+fn a_time_limit_of_the_registration_truncates() {
+    let place = Place::new();
+    let (mut world, mut frame) = begun(&place.counter(""));
+    let endings: Vec<Ending> = (0..50).map(|_| world.step(Action(0), &mut frame).ending).collect();
+    assert_eq!(endings.iter().position(|ending| ending.ends_episode()), Some(49));
+    assert_eq!(endings[49], Ending::Truncated);
+}
+
+#[test]
+fn what_an_environment_prints_does_not_reach_the_protocol() {
+    let place = Place::new();
+    let (mut world, mut frame) = begun(&place.counter("deed = 'print'\nat = 2"));
+    for count in 1..=3 {
+        world.step(Action(1), &mut frame);
+        assert_eq!(floats(&frame), [count as f32, count as f32 + 1.0]);
+    }
+    assert_eq!(world.fault(), None);
+}
+
+#[test]
+fn arguments_reach_the_environment() {
+    let place = Place::new();
+    let (mut world, mut frame) = begun(&place.counter("factor = 2.5\nactions = 3\nfirst = 10"));
+    assert_eq!(world.spec().actions, ["0", "1", "2"]);
+    assert_eq!(world.step(Action(2), &mut frame).reward.raw(), 30.0, "actions are counted from the first one");
+}
+
+#[test]
+fn images_become_planes_of_bytes() {
+    let place = Place::new();
+    let (world, frame) = begun(&place.counter("dtype = 'uint8'\nshape = [2, 2, 3]"));
+    let space = FrameSpace { channels: 3, height: 2, width: 2, element: Element::U8 { full_scale: 255 } };
+    assert_eq!(world.spec().frame, space);
+    assert_eq!(frame, [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]);
+    assert_eq!(world.picture().rgb[..6], [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn numbers_of_another_type_become_single_precision() {
+    let place = Place::new();
+    for dtype in ["float64", "int64", "int8"] {
+        let (world, frame) = begun(&place.counter(&format!("dtype = '{dtype}'\nshape = [3]")));
+        assert_eq!(world.spec().frame, FrameSpace::vector(3));
+        assert_eq!(floats(&frame), [0.0, 1.0, 2.0]);
+    }
+}
+
+#[test]
+fn a_number_out_of_a_list_is_shown_one_hot() {
+    let place = Place::new();
+    let (world, frame) = begun(&place.world("gym:FrozenLake-v1"));
+    assert_eq!(world.spec().frame, FrameSpace::vector(16));
+    assert_eq!(floats(&frame).iter().sum::<f32>(), 1.0);
+}
+
+#[test]
+fn a_history_makes_a_longer_state() {
+    let place = Place::new();
+    let source = GymSource::open(&GymOptions { history: Some(3), ..place.counter("") }).unwrap();
+    assert_eq!((source.spec().history, source.spec().state_bytes()), (3, 24));
+}
+
+#[test]
+fn a_snapshot_is_not_exact_and_of_its_world_alone() {
+    let place = Place::new();
+    let (mut world, _) = begun(&place.counter(""));
+    assert!(!world.exact_snapshots());
+    let own = world.snapshot();
+    assert_eq!(world.restore(&own), Ok(()));
+    let error = world.restore(b"gym:Other-v0").unwrap_err().to_string();
+    assert_eq!(error, "the snapshot is of gym:Other-v0, this world is gym:sane_test_envs:Counter-v0");
+    let reason = world.fork().fault().expect("a copy has a fault").reason;
+    assert!(reason.contains("cannot be copied"), "{reason}");
+}

@@ -1,0 +1,70 @@
+//! Environments that stop working: each is noticed, named, and ends without a trace.
+
+use crate::place::{Place, begun};
+use sane_env::{Action, Ending, Environment, Stream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Steps into the fault and gives its words.
+fn fault_of(deed: &str) -> String {
+    let place = Place::new();
+    let mut options = place.counter(&format!("deed = '{deed}'\nat = 3"));
+    options.timeout = Duration::from_secs(5);
+    let (mut world, mut frame) = begun(&options);
+    for _ in 0..2 {
+        world.step(Action(0), &mut frame);
+        assert_eq!(world.fault(), None, "{deed}");
+    }
+    world.step(Action(0), &mut frame);
+    let fault = world.fault().unwrap_or_else(|| panic!("{deed} was not noticed"));
+    assert_eq!(fault.world, "gym:sane_test_envs:Counter-v0");
+    // A world without a future stays that way, quietly.
+    assert_eq!(world.step(Action(0), &mut frame).ending, Ending::Truncated);
+    world.reset(&mut Stream::named(1, "starts"), &mut frame);
+    assert_eq!(world.fault().as_ref(), Some(&fault));
+    fault.reason
+}
+
+#[test]
+fn a_worker_that_leaves_is_named_with_its_exit_code_and_last_lines() {
+    let reason = fault_of("exit");
+    assert!(reason.contains("died on step: exit code 3"), "{reason}");
+    assert!(reason.contains("about to leave"), "{reason}");
+}
+
+#[test]
+fn a_worker_that_is_killed_is_named_with_its_signal() {
+    let reason = fault_of("kill");
+    assert!(reason.contains("died on step: signal 9"), "{reason}");
+}
+
+#[test]
+fn a_worker_that_hangs_is_ended_after_the_time_limit() {
+    let place = Place::new();
+    let mut options = place.counter("deed = 'hang'\nat = 1");
+    options.timeout = Duration::from_secs(5);
+    let (mut world, mut frame) = begun(&options);
+    let start = Instant::now();
+    world.step(Action(0), &mut frame);
+    assert!((4..15).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    let reason = world.fault().expect("it hangs").reason;
+    assert!(reason.contains("did not answer step for 5 s and was ended"), "{reason}");
+    assert!(reason.contains("about to hang") && reason.contains("world.timeout_seconds"), "{reason}");
+    let process: u32 = reason.split("process ").nth(1).and_then(|rest| rest.split(')').next()?.parse().ok()).unwrap();
+    assert!(!Path::new(&format!("/proc/{process}")).exists(), "process {process} goes on");
+}
+
+#[test]
+fn an_exception_is_told_with_its_place() {
+    let reason = fault_of("raise");
+    assert!(reason.contains("failed on step: RuntimeError: the bridge is out"), "{reason}");
+    assert!(reason.contains("sane_test_envs.py, line"), "{reason}");
+}
+
+#[test]
+fn numbers_that_cannot_be_learnt_from_are_refused() {
+    assert!(fault_of("nan").contains("gave NaN at place 0 of the observation on step"));
+    assert!(fault_of("nan reward").contains("gave the reward NaN on step"));
+    let reason = fault_of("wrong shape");
+    assert!(reason.contains("an observation of shape (7,) where the space says (2,)"), "{reason}");
+}

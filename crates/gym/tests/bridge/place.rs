@@ -1,0 +1,72 @@
+//! Where the tests find Python, and how they make worlds of the test environments.
+
+use crate::packages::python_path;
+use sane_env::{Environment, Stream};
+use sane_gym::{GymEnv, GymError, GymOptions, GymSource};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A folder with interpreters of its own.
+pub struct Place {
+    folder: TempDir,
+    packages: String,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder"), packages: python_path() }
+    }
+
+    /// An interpreter that finds Gymnasium and the test environments.
+    pub fn python(&self) -> String {
+        let environments = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
+        let line = format!("PYTHONPATH='{}:{}' exec python3 \"$@\"", environments.display(), self.packages);
+        self.script("python-with-environments", &line)
+    }
+
+    /// The environment of this name, nothing set.
+    pub fn world(&self, name: &str) -> GymOptions {
+        GymOptions { python: Some(self.python()), ..GymOptions::new(name) }
+    }
+
+    /// An interpreter without any package.
+    pub fn bare_python(&self) -> String {
+        self.script("bare-python", "exec python3 -I -S \"$@\"")
+    }
+
+    fn script(&self, name: &str, line: &str) -> String {
+        let path = self.folder.path().join(name);
+        if !path.exists() {
+            fs::write(&path, format!("#!/bin/sh\n{line}\n")).expect("a script is written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it may be run");
+        }
+        path.display().to_string()
+    }
+
+    /// A test environment with these arguments, as TOML.
+    pub fn counter(&self, kwargs: &str) -> GymOptions {
+        let kwargs = kwargs.parse().expect("arguments are TOML");
+        GymOptions { kwargs, ..self.world("gym:sane_test_envs:Counter-v0") }
+    }
+}
+
+/// A world and the room for its frame, its first episode begun.
+pub fn begun(options: &GymOptions) -> (GymEnv, Vec<u8>) {
+    let mut world = GymSource::open(options).and_then(|source| source.make(1)).expect("a world");
+    let mut frame = vec![0; world.spec().frame.bytes()];
+    world.reset(&mut Stream::named(1, "starts"), &mut frame);
+    assert_eq!(world.fault(), None);
+    (world, frame)
+}
+
+/// Why the environment cannot be had.
+pub fn refusal(options: &GymOptions) -> GymError {
+    GymSource::open(options).and_then(|source| source.make(1)).expect_err("the environment was had")
+}
+
+/// The frame's numbers.
+pub fn floats(frame: &[u8]) -> Vec<f32> {
+    frame.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}

@@ -1,0 +1,78 @@
+"""Environments that behave, and some that do not, for the tests of the bridge."""
+
+import os
+import signal
+import sys
+import time
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete, Graph
+
+
+class Counter(gymnasium.Env):
+    """Counts its steps. Options say what happens at which step, and what it shows."""
+
+    def __init__(self, shape=(2,), dtype="float32", at=3, deed="nothing", actions=2, first=0, factor=1.0):
+        high = 255 if dtype == "uint8" else np.inf
+        self.observation_space = Box(0, high, tuple(shape), np.dtype(dtype))
+        self.action_space = Discrete(actions, start=first)
+        self.at, self.deed, self.factor, self.count, self.last = at, deed, factor, 0, None
+
+    def shown(self):
+        size = int(np.prod(self.observation_space.shape))
+        values = (np.arange(size) + self.count).reshape(self.observation_space.shape)
+        return values.astype(self.observation_space.dtype)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.count = 0
+        if self.deed == "noisy start":
+            self.count = int(self.np_random.integers(100))
+        return self.shown(), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        self.count += 1
+        terminated = truncated = False
+        reward = self.factor * float(action)
+        shown = self.shown()
+        if self.count == self.at:
+            if self.deed == "exit":
+                print("about to leave", flush=True)
+                os._exit(3)
+            elif self.deed == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            elif self.deed == "hang":
+                print("about to hang", file=sys.stderr, flush=True)
+                time.sleep(1000)
+            elif self.deed == "raise":
+                raise RuntimeError("the bridge is out")
+            elif self.deed == "nan reward":
+                reward = float("nan")
+            elif self.deed == "nan":
+                shown[0] = np.nan
+            elif self.deed == "wrong shape":
+                shown = np.zeros(7, np.float32)
+            elif self.deed == "terminate":
+                terminated = True
+            elif self.deed == "truncate":
+                truncated = True
+            elif self.deed == "both":
+                terminated = truncated = True
+            elif self.deed == "print":
+                print("x" * 10_000)
+                os.write(1, b"\x00" * 5_000)
+        return shown, reward, terminated, truncated, {}
+
+
+class Networked(Counter):
+    """Shows something that is no box."""
+
+    def __init__(self):
+        super().__init__()
+        self.observation_space = Graph(Box(0, 1, (2,)), None)
+
+
+gymnasium.register("Counter-v0", Counter, max_episode_steps=50)
+gymnasium.register("Networked-v0", Networked)

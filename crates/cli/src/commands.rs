@@ -12,6 +12,7 @@ mod roms;
 mod runs;
 mod trace_learning;
 mod train;
+mod watch;
 
 use crate::output::{Outcome, Output};
 use clap::Subcommand;
@@ -43,6 +44,8 @@ pub enum Command {
     TraceLearning(trace_learning::Args),
     /// Train an agent in a world; the same command again goes on where it stopped
     Train(train::Args),
+    /// Show the runs as a live page in the browser
+    Watch(watch::Args),
 }
 
 /// Does it.
@@ -60,5 +63,6 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Runs(args) => runs::run(args, output),
         Command::TraceLearning(args) => trace_learning::run(args, output),
         Command::Train(args) => train::run(args, output),
+        Command::Watch(args) => watch::run(args, output),
     }
 }

@@ -42,9 +42,14 @@ pub fn mean_curve(runs: &[Run], quantity: Quantity, end: u64) -> Vec<SeriesPoint
         })
         .filter(|points| !points.is_empty())
         .collect();
+    mean_of_seeds(&seeds, runs.len(), end as f64)
+}
+
+/// The same for curves given as points (x, y) in order of x; a point is complete where `all` of them are in the mean.
+pub fn mean_of_seeds(seeds: &[Vec<(f64, f64)>], all: usize, end: f64) -> Vec<SeriesPoint> {
     (0..=GRID)
         .filter_map(|i| {
-            let x = end as f64 * i as f64 / GRID as f64;
+            let x = end * i as f64 / GRID as f64;
             let values: Vec<f64> = seeds.iter().filter_map(|points| value_at(points, x)).collect();
             if values.is_empty() {
                 return None;
@@ -53,7 +58,7 @@ pub fn mean_curve(runs: &[Run], quantity: Quantity, end: u64) -> Vec<SeriesPoint
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let band = (1 < values.len()).then_some((low, high));
-            Some(SeriesPoint { x, y, band, complete: values.len() == runs.len() })
+            Some(SeriesPoint { x, y, band, complete: values.len() == all })
         })
         .collect()
 }

@@ -28,12 +28,17 @@ mod tables;
 
 pub use agent::{Agent, Look};
 pub use comparison::Comparison;
+pub use curve::mean_of_seeds;
 pub use error::ReportError;
 pub use figures::Figure;
 pub use paper::{Baseline, Noise, PAPER_GAMES, PaperScore, paper_score, printed_mean, recomputed_mean};
-pub use read::{find_runs, read_run};
+pub use read::{find_runs, is_moved_aside, read_head, read_run};
 pub use report::{ComparisonReport, OutputFile, Report, SectionReport};
 pub use run::{Point, Process, Run};
 pub use section::{Common, Measure, Section, SetAside, sections};
 pub use settings::Settings;
 pub use table::{Row, RowKind, Table};
+
+/// The colours of a page, in light and dark, as variables of a style sheet: `--paper`, `--ink`, `--muted`, `--grid`,
+/// `--tint`, and `--c0` to `--c7` for the places in [`plot::COLOURS`].
+pub const PALETTE_CSS: &str = include_str!("../assets/palette.css");

@@ -27,9 +27,10 @@ pub fn html(report: &Report) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: \
-         {title}</title>\n<style>\n{style}</style>\n</head>\n\
+         {title}</title>\n<style>\n{palette}{style}</style>\n</head>\n\
          <body>\n<main>\n<h1>{title}</h1>\n{contents}{sections}{aside}{method}</main>\n</body>\n</html>\n",
         title = escape(&title(report)),
+        palette = crate::PALETTE_CSS,
         style = include_str!("../assets/page.css"),
         aside = set_aside_html(report),
         method = include_str!("../assets/method.html"),

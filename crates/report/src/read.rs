@@ -27,9 +27,7 @@ pub fn find_runs(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ReportError> {
 
 /// The run in `folder`. One that has not written anything yet is a run, too.
 pub fn read_run(folder: &Path) -> Result<Run, ReportError> {
-    let config = folder.join("config.toml");
-    let text = fs::read_to_string(&config).map_err(ReportError::io("read", &config))?;
-    let mut run = of_settings(folder, settings::parse(&text, &config)?)?;
+    let mut run = read_head(folder)?;
     let [events, evaluations, timings] =
         ["events.jsonl", "evaluations.jsonl", "timings.jsonl"].map(|name| folder.join(name));
     if events.exists() {
@@ -49,6 +47,13 @@ pub fn read_run(folder: &Path) -> Result<Run, ReportError> {
     Ok(run)
 }
 
+/// The run in `folder` as its configuration says it is to be; none of its records is read.
+pub fn read_head(folder: &Path) -> Result<Run, ReportError> {
+    let config = folder.join("config.toml");
+    let text = fs::read_to_string(&config).map_err(ReportError::io("read", &config))?;
+    of_settings(folder, settings::parse(&text, &config)?)
+}
+
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReportError> {
     let entries = fs::read_dir(folder).map_err(ReportError::io("list", folder))?;
     let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -56,11 +61,11 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReportError> {
         found.push(folder.into());
         return Ok(());
     }
-    paths.iter().filter(|path| path.is_dir() && !is_old(path)).try_for_each(|path| collect(path, found))
+    paths.iter().filter(|path| path.is_dir() && !is_moved_aside(path)).try_for_each(|path| collect(path, found))
 }
 
 /// `seed-1.old-2`: what `sane train --fresh` moved aside. Its owner wants the new run; it can still be named itself.
-fn is_old(folder: &Path) -> bool {
+pub fn is_moved_aside(folder: &Path) -> bool {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.rsplit_once(".old-").is_some_and(|(_, number)| number.parse::<u32>().is_ok())
 }

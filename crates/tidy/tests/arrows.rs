@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who may know whom. `cli` may know all.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("env", &[]),
     ("vcs", &["env"]),
     ("arcade", &["env", "vcs"]),
@@ -15,6 +15,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("record", &[]),
     ("lab", &["agent", "arcade", "env", "gym", "minigames", "nn", "record", "replay", "vcs"]),
     ("report", &["record"]),
+    ("watch", &["record", "report"]),
     ("tidy", &[]),
 ];
 

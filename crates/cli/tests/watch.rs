@@ -1,0 +1,316 @@
+//! `sane watch` as a process: what it serves, what it refuses, what it says, over plain sockets.
+
+#[path = "../../report/tests/support/mod.rs"]
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::MadeUp;
+
+/// Long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Watch {
+    child: Child,
+    address: String,
+    token: Option<String>,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Watch {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
+        command.current_dir(folder).args(["watch", "--port", "0"]).args(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("sane starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let rest = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line} is no address"));
+        let (address, path) = rest.split_once('/').unwrap();
+        let token = path.strip_prefix("?token=").map(str::to_owned);
+        Self { child, address: address.to_owned(), token }
+    }
+
+    fn ask(&self, path: &str, headers: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.address) };
+        write!(stream, "GET {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n").unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head, body: bytes[end + 4..].to_vec() }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.ask(path, "")
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+        serde_json::from_slice(&answer.body).unwrap()
+    }
+
+    /// The rows, once `wanted` is true of them.
+    fn rows(&self, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let start = Instant::now();
+        loop {
+            let rows = self.json("/api/runs")["rows"].as_array().unwrap().clone();
+            if wanted(&rows) {
+                return rows;
+            }
+            assert!(start.elapsed() < PATIENCE, "{rows:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+fn write_runs(root: &Path) {
+    for (agent, score) in [("q-sane", 80.0), ("noisynet", 60.0)] {
+        for seed in 1..=2 {
+            MadeUp::small("boxing", agent, seed, score + seed as f64).write(&root.join("runs"));
+        }
+    }
+}
+
+fn id_of(rows: &[Value], agent: &str, seed: u64) -> String {
+    let row = rows.iter().find(|row| row["agent"] == agent && row["seed"] == seed).unwrap();
+    row["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_page_its_parts_and_the_runs_are_served() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &[]);
+    let page = watch.get("/");
+    let text = String::from_utf8_lossy(&page.body).into_owned();
+    assert!(page.status == 200 && text.starts_with("<!DOCTYPE html>"));
+    assert!(page.head.to_lowercase().contains("content-security-policy: default-src 'none'"), "{}", page.head);
+    for part in ["/watch.css", "/palette.css", "/watch.js", "/chart.js", "/icon.svg"] {
+        assert_eq!(watch.get(part).status, 200, "{part}");
+    }
+    let rows = watch.rows(|rows| rows.len() == 4);
+    let row = rows.iter().find(|row| row["agent"] == "q-sane" && row["seed"] == 2).unwrap();
+    assert_eq!((&row["world"], &row["state"], &row["reached"]), (&"boxing".into(), &"finished".into(), &20_000.into()));
+    assert!(10 < row["trend"].as_array().unwrap().len() && row["name"] == "runs/boxing/q-sane/seed-2");
+    let run = watch.json(&format!("/api/runs/{}", id_of(&rows, "q-sane", 2)));
+    for series in ["return", "curve", "sigma", "exploration", "loss", "q", "speed"] {
+        assert!(10 < run["history"]["series"][series]["x"].as_array().unwrap().len(), "{series}");
+    }
+    assert_eq!(run["head"]["evaluations"].as_array().unwrap().len(), 2);
+    assert_eq!(run["head"]["settings"]["world.name"], "boxing");
+}
+
+#[test]
+fn runs_are_compared_each_by_itself_and_over_their_seeds() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &["runs"]);
+    let rows = watch.rows(|rows| rows.len() == 4);
+    let (first, second) = (id_of(&rows, "q-sane", 1), id_of(&rows, "noisynet", 1));
+    let compare = |by: &str| watch.json(&format!("/api/compare?runs={first},{second}&quantity=curve&by={by}"));
+    assert_eq!(compare("run")["curves"].as_array().unwrap().len(), 2);
+    let curves = compare("seeds")["curves"].clone();
+    assert_eq!(curves[0]["seeds"], serde_json::json!([1, 2]));
+    let (low, mean, high) = (&curves[0]["low"][90], &curves[0]["mean"][90], &curves[0]["high"][90]);
+    assert!(low.as_f64() < mean.as_f64() && mean.as_f64() < high.as_f64(), "{low} {mean} {high}");
+    assert_eq!(watch.get("/api/compare?runs=x&quantity=nonsense&by=run").status, 400);
+}
+
+#[test]
+fn news_come_by_themselves() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &[]);
+    let place = watch.rows(|rows| rows.len() == 4).len();
+    assert_eq!(place, 4);
+    let since = watch.json("/api/runs")["place"].as_str().unwrap().to_owned();
+    let mut stream = TcpStream::connect(&watch.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /api/live?since={since} HTTP/1.1\r\nHost: {}\r\n\r\n", watch.address).unwrap();
+    MadeUp::small("boxing", "sane", 9, 5.0).write(&root.path().join("runs"));
+    let mut reader = BufReader::new(stream);
+    let told = loop {
+        let mut line = String::new();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the line was closed");
+        if let Some(data) = line.strip_prefix("data: ") {
+            break serde_json::from_str::<Value>(data).unwrap();
+        }
+    };
+    assert_eq!((told["whole"].as_bool(), told["rows"].as_array().unwrap().len()), (Some(false), 1));
+    assert_eq!(told["rows"][0]["seed"], 9);
+}
+
+#[test]
+fn files_being_written_torn_lines_and_deleted_folders_do_not_stop_it() {
+    let root = tempfile::tempdir().unwrap();
+    let unfinished = MadeUp { reached: 10_000, ..MadeUp::small("boxing", "sane", 1, 50.0) };
+    let folder = unfinished.write(&root.path().join("runs"));
+    fs::remove_file(folder.join("timings.jsonl")).unwrap();
+    let watch = Watch::start(root.path(), &[]);
+    let rows = watch.rows(|rows| rows.len() == 1);
+    assert_eq!((&rows[0]["reached"], &rows[0]["state"]), (&10_000.into(), &"stopped".into()));
+    let path = format!("/api/runs/{}", rows[0]["id"].as_str().unwrap());
+    let events = fs::read(folder.join("events.jsonl")).unwrap();
+    let end = |run: &Value| run["history"]["series"]["curve"]["x"].as_array().unwrap().last().cloned();
+    assert_eq!(end(&watch.json(&path)), Some(10_000.into()));
+    // Torn in the middle of a line, as while it is being written: cut back to the lines before.
+    fs::write(folder.join("events.jsonl"), &events[..events.len() / 2]).unwrap();
+    let reached = end(&watch.json(&path)).unwrap().as_u64().unwrap();
+    assert!((4_000..6_000).contains(&reached), "{reached}");
+    // A run that is resumed writes the same lines again and goes on.
+    fs::write(folder.join("events.jsonl"), [&events[..], b"not a record\n{\"event\":"].concat()).unwrap();
+    let run = watch.json(&path);
+    assert_eq!((end(&run), &run["history"]["bad_lines"]), (Some(10_000.into()), &1.into()));
+    fs::remove_dir_all(root.path().join("runs")).unwrap();
+    watch.rows(<[Value]>::is_empty);
+    assert_eq!(watch.get(&path).status, 404);
+    unfinished.write(&root.path().join("runs"));
+    watch.rows(|rows| rows.len() == 1);
+}
+
+#[test]
+fn nothing_outside_the_given_folders_can_be_seen() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let runs = root.path().join("runs");
+    let folder = runs.join("boxing/q-sane/seed-1");
+    fs::create_dir_all(folder.join("risk/gallery")).unwrap();
+    fs::write(folder.join("risk/gallery/gallery.json"), "{}").unwrap();
+    fs::write(folder.join("risk/gallery/1.png"), "picture").unwrap();
+    fs::write(root.path().join("secret.png"), "secret").unwrap();
+    symlink(root.path().join("secret.png"), folder.join("risk/gallery/link.png")).unwrap();
+    symlink(root.path().join("secret.png"), folder.join("film.bin")).unwrap();
+    let elsewhere = MadeUp::small("boxing", "sane", 3, 5.0).write(&root.path().join("elsewhere"));
+    symlink(elsewhere, runs.join("link")).unwrap();
+    let watch = Watch::start(root.path(), &["runs"]);
+    let id = id_of(&watch.rows(|rows| rows.len() == 4), "q-sane", 1);
+    assert_eq!(watch.get(&format!("/api/runs/{id}/gallery/1.png")).body, b"picture");
+    let forbidden = [
+        format!("/api/runs/{id}/gallery/link.png"),
+        format!("/api/runs/{id}/film"),
+        format!("/api/runs/{id}/gallery/../../../../../../secret.png"),
+        format!("/api/runs/{id}/gallery/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/secret.png"),
+        format!("/api/runs/{id}/gallery/..%2f..%2f..%2f..%2f..%2f..%2fsecret.png"),
+        format!("/api/runs/{id}/gallery/%2fetc%2fpasswd"),
+        format!("/api/runs/{id}/gallery//etc/passwd"),
+        format!("/api/runs/{id}/gallery/..%2f..%2fconfig.toml"),
+        "/api/runs/..%2f..%2fetc/film".into(),
+        "/../../etc/passwd".into(),
+        "/%2e%2e/%2e%2e/etc/passwd".into(),
+        "/etc/passwd".into(),
+    ];
+    for path in forbidden {
+        let answer = watch.get(&path);
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(answer.status == 404 || answer.status == 400, "{path}: {}", answer.status);
+        assert!(!text.contains("secret") && !text.contains("root:") && !text.contains("agent ="), "{path}: {text}");
+    }
+}
+
+#[test]
+fn it_reads_and_never_writes() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &[]);
+    for method in ["POST", "PUT", "DELETE", "PATCH"] {
+        let mut stream = TcpStream::connect(&watch.address).unwrap();
+        let host = &watch.address;
+        write!(stream, "{method} /api/runs HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 405"), "{method}: {answer}");
+    }
+}
+
+#[test]
+fn for_others_than_this_machine_a_token_is_asked() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &["--host", "127.0.0.1"]);
+    let token = watch.token.clone().expect("the address holds a token");
+    for path in ["/", "/api/runs", "/api/live", "/watch.js", "/?token=wrong", &format!("/api/runs?token={token}0")] {
+        let answer = watch.get(path);
+        assert_eq!(answer.status, 401, "{path}");
+        assert!(String::from_utf8_lossy(&answer.body).contains("open the address that `sane watch` printed"), "{path}");
+    }
+    let welcome = watch.get(&format!("/?token={token}"));
+    assert_eq!(welcome.status, 303);
+    let cookie = welcome.head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let kept = cookie.split(';').next().unwrap();
+    assert_eq!(watch.ask("/api/runs", &format!("Cookie: {kept}\r\n")).status, 200);
+    assert_eq!(watch.ask("/api/runs", &format!("Authorization: Bearer {token}\r\n")).status, 200);
+}
+
+#[test]
+fn without_a_host_it_answers_to_no_other_name() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &[]);
+    assert!(watch.address.starts_with("127.0.0.1:") && watch.token.is_none());
+    assert_eq!(watch.ask("/api/runs", "Host: localhost\r\n").status, 200);
+    assert_eq!(watch.ask("/api/runs", "Host: evil.example\r\n").status, 403);
+}
+
+#[test]
+fn wrong_input_gets_a_sentence_and_a_way_out() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let check = |arguments: &[&str], code: i32, said: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
+        let output = command.current_dir(root.path()).arg("watch").args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+        assert!(text.contains(said), "{arguments:?}: {text}");
+    };
+    let watch = Watch::start(root.path(), &[]);
+    let port = watch.address.rsplit(':').next().unwrap();
+    check(&["--port", port], 1, "is in use");
+    check(&["--port", port], 1, "--port 0");
+    check(&["rusn"], 2, "rusn is not a folder");
+    check(&["runs/boxing/q-sane/seed-1/config.toml"], 2, "is not a folder");
+    check(&["--host", "everywhere"], 2, "is not an address");
+    check(&["--host", "203.0.113.7"], 2, "is not an address of this machine");
+    check(&["--port", "70000"], 2, "70000");
+}
+
+#[test]
+fn ctrl_c_ends_it_even_while_somebody_waits_for_news() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let mut watch = Watch::start(root.path(), &[]);
+    let mut stream = TcpStream::connect(&watch.address).unwrap();
+    write!(stream, "GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", watch.address).unwrap();
+    stream.read_exact(&mut [0; 12]).unwrap();
+    let id = watch.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let start = Instant::now();
+    while watch.child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < PATIENCE, "it goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(watch.child.wait().unwrap().success());
+}

@@ -1,0 +1,122 @@
+// The page: keeps the runs as the server tells them, shows the view the address names, hands it news and keys.
+
+import { Overview } from "/overview.js";
+import { RunView } from "/run.js";
+import { Compare } from "/compare.js";
+
+const MOST_CHOSEN = 8;
+
+/** What all views share. */
+export const shared = {
+  rows: new Map(),
+  /** Seconds by which the server's clock is ahead of this one. */
+  ahead: 0,
+  chosen: new Set(JSON.parse(sessionStorage.getItem("chosen") || "[]")),
+  isComplete: false,
+  now: () => Date.now() / 1000 + shared.ahead,
+  /** Chooses or leaves out a run; says whether it is chosen then. */
+  choose(id) {
+    if (shared.chosen.has(id)) shared.chosen.delete(id);
+    else if (shared.chosen.size < MOST_CHOSEN) shared.chosen.add(id);
+    else say(`Up to ${MOST_CHOSEN} runs can be compared; leave one out first.`);
+    keepChosen();
+    return shared.chosen.has(id);
+  },
+  setChosen(ids) {
+    shared.chosen = new Set(ids.slice(0, MOST_CHOSEN));
+    keepChosen();
+  },
+};
+
+const place = document.getElementById("view");
+const line = document.getElementById("line");
+const help = document.getElementById("help");
+let view = null;
+
+function keepChosen() {
+  sessionStorage.setItem("chosen", JSON.stringify([...shared.chosen]));
+  document.getElementById("chosen").textContent = shared.chosen.size ? ` ${shared.chosen.size}` : "";
+}
+
+function say(text) {
+  line.textContent = text;
+  setTimeout(() => setLine(line.className.replace("line ", "")), 4000);
+}
+
+function setLine(state) {
+  line.className = `line ${state}`;
+  line.textContent = { waiting: "connecting", live: "live", lost: "no connection" }[state];
+}
+
+/** `#/run/ID?x=y` → the path's parts and the questions. */
+function address() {
+  const [path, question] = location.hash.replace(/^#/, "").split("?");
+  return { parts: path.split("/").filter(Boolean), question: new URLSearchParams(question || "") };
+}
+
+function show() {
+  const { parts, question } = address();
+  if (view) view.close();
+  const kind = parts[0] === "run" ? RunView : parts[0] === "compare" ? Compare : Overview;
+  view = new kind(shared, parts[1], question);
+  place.replaceChildren(view.root);
+  for (const [id, is] of [["to-runs", kind === Overview], ["to-compare", kind === Compare]]) {
+    if (is) document.getElementById(id).setAttribute("aria-current", "page");
+    else document.getElementById(id).removeAttribute("aria-current");
+  }
+  document.title = `${view.title} · SANE watch`;
+  view.opened?.();
+  if (kind !== Overview) scrollTo(0, 0);
+}
+
+function take(message) {
+  shared.ahead = message.now_unix - Date.now() / 1000;
+  if (message.whole) shared.rows.clear();
+  message.gone.forEach((id) => shared.rows.delete(id));
+  message.rows.forEach((row) => shared.rows.set(row.id, row));
+  shared.isComplete = true;
+  view.news(message.whole ? null : new Set([...message.rows.map((row) => row.id), ...message.gone]));
+}
+
+async function begin() {
+  let since = "";
+  try {
+    const answer = await fetch("/api/runs");
+    if (!answer.ok) throw new Error(await answer.text());
+    const message = await answer.json();
+    since = message.place;
+    // A server that has just started may not have looked yet; its first news are all runs.
+    if (!since.endsWith("-0")) take(message);
+  } catch (error) {
+    place.replaceChildren(Object.assign(document.createElement("p"), { className: "hint", textContent: String(error.message || error) }));
+    setLine("lost");
+    setTimeout(() => location.reload(), 5000);
+    return;
+  }
+  const news = new EventSource(`/api/live?since=${since}`);
+  news.onopen = () => setLine("live");
+  news.onerror = () => setLine("lost");
+  news.onmessage = (event) => take(JSON.parse(event.data));
+}
+
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.matches("input, select, textarea");
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+  if (isTyping) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (event.key === "?") help.showModal();
+  else if (event.key === "c") location.hash = "#/compare";
+  else if (event.key === "g" || event.key === "Escape") location.hash = "#/";
+  else if (!view.key?.(event)) return;
+  event.preventDefault();
+});
+
+document.getElementById("help-button").addEventListener("click", () => help.showModal());
+help.addEventListener("click", (event) => event.target === help && help.close());
+window.addEventListener("hashchange", show);
+setInterval(() => view?.tick?.(), 1000);
+keepChosen();
+show();
+begin();

@@ -1,0 +1,146 @@
+//! A curve of any length in at most a few hundred buckets: mean, smallest and largest value of each, made while reading.
+
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+/// As many as a chart has pixels to show them.
+const MOST: u64 = 480;
+
+/// Values over interactions. All buckets are equally wide; when there are too many, neighbours are merged in pairs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Buckets {
+    width: u64,
+    filled: Vec<Bucket>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bucket {
+    place: u64,
+    /// Interactions of its newest value.
+    x: u64,
+    count: u64,
+    sum: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Default for Buckets {
+    fn default() -> Self {
+        Self { width: 1, filled: Vec::new() }
+    }
+}
+
+impl Buckets {
+    /// Adds a value; values come in order of interactions.
+    pub fn add(&mut self, x: u64, value: f64) {
+        self.add_range(x, value, value, value);
+    }
+
+    /// Adds a value that has a range of its own.
+    pub fn add_range(&mut self, x: u64, value: f64, low: f64, high: f64) {
+        if !(value.is_finite() && low.is_finite() && high.is_finite()) {
+            return;
+        }
+        while MOST * self.width <= x {
+            self.halve();
+        }
+        self.put(Bucket { place: x / self.width, x, count: 1, sum: value, low, high });
+    }
+
+    /// (interactions, mean) of each bucket.
+    pub fn means(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.filled.iter().map(|bucket| (bucket.x as f64, bucket.mean()))
+    }
+
+    fn put(&mut self, new: Bucket) {
+        match self.filled.last_mut() {
+            Some(last) if new.place <= last.place => last.merge(new),
+            _ => self.filled.push(new),
+        }
+    }
+
+    fn halve(&mut self) {
+        self.width *= 2;
+        for bucket in std::mem::take(&mut self.filled) {
+            self.put(Bucket { place: bucket.place / 2, ..bucket });
+        }
+    }
+}
+
+impl Bucket {
+    fn mean(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.x = self.x.max(other.x);
+        self.count += other.count;
+        self.sum += other.sum;
+        self.low = self.low.min(other.low);
+        self.high = self.high.max(other.high);
+    }
+}
+
+/// Four lists of the same length: `x`, `mean`, `low`, `high`.
+impl Serialize for Buckets {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let list = |of: fn(&Bucket) -> f64| self.filled.iter().map(|bucket| short(of(bucket))).collect::<Vec<f64>>();
+        let mut lists = serializer.serialize_struct("Buckets", 4)?;
+        lists.serialize_field("x", &self.filled.iter().map(|bucket| bucket.x).collect::<Vec<u64>>())?;
+        lists.serialize_field("mean", &list(Bucket::mean))?;
+        lists.serialize_field("low", &list(|bucket| bucket.low))?;
+        lists.serialize_field("high", &list(|bucket| bucket.high))?;
+        lists.end()
+    }
+}
+
+/// Six digits: more than a chart can show, and half the bytes.
+pub fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn however_long_the_curve_its_ends_its_extremes_and_its_mean_are_kept(
+            steps in prop::collection::vec((1_u64..5_000, -1e3_f64..1e3), 1..2_000),
+        ) {
+            let mut buckets = Buckets::default();
+            let mut x = 0;
+            for &(step, value) in &steps {
+                x += step;
+                buckets.add(x, value);
+            }
+            let values = || steps.iter().map(|step| step.1);
+            prop_assert!(buckets.filled.len() as u64 <= MOST);
+            prop_assert!(buckets.filled.windows(2).all(|pair| pair[0].x < pair[1].x));
+            prop_assert_eq!(buckets.filled.last().map(|bucket| bucket.x), Some(x));
+            prop_assert_eq!(buckets.filled.iter().map(|b| b.low).fold(f64::MAX, f64::min), values().fold(f64::MAX, f64::min));
+            prop_assert_eq!(buckets.filled.iter().map(|b| b.high).fold(f64::MIN, f64::max), values().fold(f64::MIN, f64::max));
+            prop_assert_eq!(buckets.filled.iter().map(|b| b.count).sum::<u64>(), steps.len() as u64);
+            let sum: f64 = buckets.filled.iter().map(|b| b.sum).sum();
+            prop_assert!((sum - values().sum::<f64>()).abs() < 1e-6 * 1e3 * steps.len() as f64);
+        }
+    }
+
+    #[test]
+    fn a_bucket_by_hand() {
+        let mut buckets = Buckets::default();
+        (0..MOST).for_each(|x| buckets.add(x, x as f64));
+        buckets.add(MOST, 7.0);
+        let means: Vec<(f64, f64)> = buckets.means().take(2).collect();
+        assert_eq!(means, [(1.0, 0.5), (3.0, 2.5)]);
+        assert_eq!(serde_json::to_value(&buckets).unwrap()["high"][1], 3.0);
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out() {
+        let mut buckets = Buckets::default();
+        buckets.add(1, f64::NAN);
+        assert!(buckets.filled.is_empty());
+    }
+}

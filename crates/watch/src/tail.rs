@@ -1,0 +1,176 @@
+//! A growing file of lines, followed from where one stopped reading. Notices when it was cut back or replaced.
+
+use crate::fence::Fence;
+use std::fs::{File, Metadata};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// A longer line is no record of ours.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// How much of what was read is compared with what stands there now.
+const REMEMBERED: usize = 256;
+
+/// Where reading stopped.
+#[derive(Debug, Clone, Default)]
+pub struct Tail {
+    offset: u64,
+    inode: u64,
+    /// The bytes right before `offset`.
+    last: Vec<u8>,
+}
+
+/// What is told about the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum News<'a> {
+    /// It is another file than before, or was cut back: everything told so far is void.
+    Anew,
+    /// A whole line, without its end.
+    Line(&'a [u8]),
+}
+
+impl Tail {
+    /// Tells what is new in the file at `path`. A torn last line is left for the next time; a file that is gone is void.
+    pub fn follow(&mut self, fence: &Fence, path: &Path, mut tell: impl FnMut(News<'_>)) {
+        let opened = fence.open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
+        let Ok((mut file, metadata)) = opened else {
+            if 0 < self.offset {
+                *self = Self::default();
+                tell(News::Anew);
+            }
+            return;
+        };
+        if !self.is_same(&mut file, &metadata) {
+            if 0 < self.offset {
+                tell(News::Anew);
+            }
+            *self = Self { inode: inode(&metadata), ..Self::default() };
+        }
+        if file.seek(SeekFrom::Start(self.offset)).is_err() {
+            return;
+        }
+        let mut reader = BufReader::with_capacity(1 << 18, file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let Ok(bytes) = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) else { return };
+            let is_whole = line.last() == Some(&b'\n');
+            if !is_whole && (bytes as u64) < LONGEST_LINE {
+                return;
+            }
+            self.offset += bytes as u64;
+            self.last.extend_from_slice(&line[line.len().saturating_sub(REMEMBERED)..]);
+            self.last.drain(..self.last.len().saturating_sub(REMEMBERED));
+            if is_whole && 1 < line.len() {
+                tell(News::Line(&line[..line.len() - 1]));
+            }
+        }
+    }
+
+    /// A run that was killed and resumed cuts its events back and writes on; before anybody looks, the file may be longer
+    /// than it was. Where the old and the new bytes agree, nothing is lost by going on: a resumed run repeats itself.
+    fn is_same(&self, file: &mut File, metadata: &Metadata) -> bool {
+        if self.inode != inode(metadata) || metadata.len() < self.offset {
+            return false;
+        }
+        let mut there = vec![0; self.last.len()];
+        let from = self.offset - self.last.len() as u64;
+        file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut there)).is_ok() && there == self.last
+    }
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &Metadata) -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    struct Followed {
+        folder: tempfile::TempDir,
+        tail: Tail,
+        lines: Vec<String>,
+        restarts: usize,
+    }
+
+    impl Followed {
+        fn new() -> Self {
+            Self { folder: tempfile::tempdir().unwrap(), tail: Tail::default(), lines: Vec::new(), restarts: 0 }
+        }
+
+        fn path(&self) -> PathBuf {
+            self.folder.path().join("file")
+        }
+
+        fn after(&mut self, text: &str) -> Vec<String> {
+            fs::write(self.path(), text).unwrap();
+            self.look()
+        }
+
+        fn look(&mut self) -> Vec<String> {
+            let fence = Fence::around(&[self.folder.path().into()]).unwrap();
+            let (lines, restarts) = (&mut self.lines, &mut self.restarts);
+            self.tail.follow(&fence, &self.folder.path().join("file"), |news| match news {
+                News::Anew => {
+                    lines.clear();
+                    *restarts += 1;
+                }
+                News::Line(line) => lines.push(String::from_utf8_lossy(line).into_owned()),
+            });
+            self.lines.clone()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_file_becomes_what_was_told_is_what_it_holds(
+            versions in prop::collection::vec("[ab\n]{0,30}", 1..8),
+        ) {
+            let mut followed = Followed::new();
+            let mut kept = String::new();
+            for version in versions {
+                // Now and then only appended to, as files mostly are.
+                kept = if version.len() % 2 == 0 { kept + &version } else { version };
+                let whole = kept.rfind('\n').map_or("", |end| &kept[..end]);
+                let expected: Vec<&str> = whole.split('\n').filter(|line| !line.is_empty()).collect();
+                let told = followed.after(&kept);
+                prop_assert_eq!(told, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_torn_line_is_told_once_it_is_whole() {
+        let mut followed = Followed::new();
+        assert_eq!(followed.after("one\ntw"), ["one"]);
+        assert_eq!(followed.after("one\ntwo\nthree\n"), ["one", "two", "three"]);
+        assert_eq!(followed.restarts, 0);
+    }
+
+    #[test]
+    fn a_file_cut_back_and_grown_past_its_old_end_is_told_anew() {
+        let mut followed = Followed::new();
+        followed.after("one\ntwo\nend\n");
+        assert_eq!(followed.after("one\ntwo\nthree\nfour\n"), ["one", "two", "three", "four"]);
+        assert_eq!(followed.restarts, 1);
+    }
+
+    #[test]
+    fn a_deleted_file_is_void_and_may_come_back() {
+        let mut followed = Followed::new();
+        followed.after("one\n");
+        fs::remove_file(followed.path()).unwrap();
+        assert!(followed.look().is_empty());
+        assert_eq!(followed.after("two\n"), ["two"]);
+    }
+}

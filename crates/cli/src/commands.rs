@@ -10,6 +10,7 @@ mod minatar;
 mod report;
 mod roms;
 mod runs;
+mod suite;
 mod trace_learning;
 mod train;
 mod watch;
@@ -40,6 +41,8 @@ pub enum Command {
     Roms(roms::Args),
     /// List runs, show one, print the digest of its state
     Runs(runs::Args),
+    /// Run many runs from one file: games, agents, seeds, settings
+    Suite(suite::Args),
     /// Write a few learn steps with all their inputs and results, for a check with PyTorch
     TraceLearning(trace_learning::Args),
     /// Train an agent in a world; the same command again goes on where it stopped
@@ -61,6 +64,7 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Report(args) => report::run(args, output),
         Command::Roms(args) => roms::run(args, output),
         Command::Runs(args) => runs::run(args, output),
+        Command::Suite(args) => suite::run(args, output),
         Command::TraceLearning(args) => trace_learning::run(args, output),
         Command::Train(args) => train::run(args, output),
         Command::Watch(args) => watch::run(args, output),

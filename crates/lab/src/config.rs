@@ -10,7 +10,7 @@ pub use error::ConfigError;
 pub use keys::{KEYS, Key};
 #[cfg(test)]
 pub(crate) use layers::flat;
-pub(crate) use layers::unknown_agent;
+pub(crate) use layers::{flat_table, merge, unknown_agent};
 pub use layers::{Differences, Layers, differences, from_toml, to_toml};
 
 use sane_agent::AgentConfig;

@@ -1,6 +1,7 @@
 //! The records of a run being written: events, timings, TensorBoard. Owns the open files and knows where they stand.
 
 use crate::LabError;
+use crate::machine::{machine, resident_bytes_of};
 use crate::stopwatch::Lap;
 use sane_record::{Event, Histogram, IntervalFinished, JsonlFile, StopReason, TensorBoard, Timing};
 use serde::{Deserialize, Serialize};
@@ -97,7 +98,8 @@ impl Journal {
             from_interactions,
             threads: rayon::current_num_threads() as u64,
             version: env!("CARGO_PKG_VERSION").into(),
-        })
+        })?;
+        self.timing(&machine())
     }
 
     /// Writes that this process stops working on the run.
@@ -139,13 +141,11 @@ fn interval_points(interval: &IntervalFinished) -> Vec<(&'static str, f64)> {
 }
 
 /// The machine's clock, which may jump: for people only, nothing is computed from it.
-fn unix_seconds() -> u64 {
+pub(crate) fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Memory of this process, where the system says.
 pub fn resident_bytes() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    // In pages; the pages of every Linux this runs on are 4096 bytes.
-    statm.split_whitespace().nth(1)?.parse::<u64>().ok().map(|pages| pages * 4096)
+    resident_bytes_of(std::process::id())
 }

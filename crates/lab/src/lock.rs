@@ -1,6 +1,7 @@
 //! One process per run folder. The lock is the operating system's: it ends with its process, however that ends, so
 //! there is no stale one to clear away by hand.
 
+use crate::machine::host;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -55,13 +56,18 @@ impl RunLock {
             .map_err(failed)?;
         Ok(Self { _file: file })
     }
+
+    /// Who holds the lock of this folder, if anybody does.
+    pub fn holder(folder: &Path) -> Option<String> {
+        let mut file = File::open(folder.join("lock")).ok()?;
+        // A shared lock, so that two who ask at once do not take each other for the holder.
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| written_holder(&mut file))
+    }
 }
 
-fn this_process() -> String {
-    let host =
-        std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
-    let host = host.map_or_else(|_| "an unnamed host".into(), |name| name.trim().to_string());
-    format!("process {} on {host}", std::process::id())
+/// As it writes itself into locks.
+pub fn this_process() -> String {
+    format!("process {} on {}", std::process::id(), host())
 }
 
 fn written_holder(file: &mut File) -> String {
@@ -82,7 +88,9 @@ mod tests {
         let first = RunLock::acquire(folder.path()).expect("nobody holds it");
         let refused = RunLock::acquire(folder.path()).expect_err("the first holds it");
         assert!(refused.to_string().contains(&format!("process {}", std::process::id())), "{refused}");
+        assert!(RunLock::holder(folder.path()).is_some_and(|holder| holder == this_process()));
         drop(first);
+        assert_eq!(RunLock::holder(folder.path()), None);
         RunLock::acquire(folder.path()).expect("the first let go");
     }
 

@@ -19,6 +19,8 @@ pub struct Plan {
     pub total: AgentSteps,
     /// Expected speed.
     pub interactions_per_second: f64,
+    /// Speed of acting alone, as when a policy is measured.
+    pub acting_per_second: f64,
     /// A full replay, judging by the frames met in the measurement.
     pub replay_bytes: u64,
     /// A full replay if no frame compressed at all.
@@ -47,6 +49,7 @@ impl Plan {
         Ok(Self {
             total: config.training.total_interactions,
             interactions_per_second: 1.0 / (seconds_to_act + seconds_to_learn / period),
+            acting_per_second: 1.0 / seconds_to_act,
             replay_bytes,
             replay_bytes_at_most: worst,
             learner_bytes: parts,

@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod jsonl;
 mod scan;
+mod suite_status;
 mod tensorboard;
 mod timing;
 
@@ -18,5 +19,6 @@ pub use event::{
 };
 pub use jsonl::{JsonlFile, Records, read_jsonl};
 pub use scan::{Scan, event_kind, scan_jsonl};
+pub use suite_status::{RunState, RunStatus, SuiteStatus};
 pub use tensorboard::{Histogram, TensorBoard};
 pub use timing::{Shares, StopReason, Timing};

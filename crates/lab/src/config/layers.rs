@@ -62,6 +62,11 @@ impl Layers {
 
     fn text(&mut self, place: String, text: &str) -> Result<(), ConfigError> {
         let table: Table = text.parse().map_err(|error| unreadable(&place, &error))?;
+        self.table(place, table)
+    }
+
+    /// Adds the assignments of a table that stands in `place`.
+    pub(crate) fn table(&mut self, place: String, table: Table) -> Result<(), ConfigError> {
         for key in flat_table(&table).into_keys() {
             let is_known = KEYS.iter().any(|known| known.name == key) || key.starts_with("world.kwargs.");
             if !is_known {
@@ -142,7 +147,7 @@ fn shorten(value: &mut Value) {
 }
 
 /// Tables are merged key by key, everything else is replaced; so is a choice whose `kind` changes, with all its data.
-fn merge(base: &mut Table, layer: &Table) {
+pub(crate) fn merge(base: &mut Table, layer: &Table) {
     for (key, value) in layer {
         match (base.get_mut(key), value) {
             (Some(Value::Table(inner)), Value::Table(overlay)) => {
@@ -159,7 +164,7 @@ fn merge(base: &mut Table, layer: &Table) {
     }
 }
 
-fn flat_table(table: &Table) -> BTreeMap<String, String> {
+pub(crate) fn flat_table(table: &Table) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, value) in table {
         match value {

@@ -1,0 +1,30 @@
+//! Many runs: a suite file names games × agents × seeds × settings; each of its runs is a process of `sane train` and one
+//! of `sane eval` in a folder of its own.
+//!
+//! ```text
+//! SUITE.toml ──read──▶ Suite (runs, resolved and checked) ──run_suite──▶ processes, side by side
+//!                                                          status.json, results.csv after each of them
+//! ```
+
+mod document;
+mod error;
+mod estimate;
+mod expand;
+mod file;
+mod folder;
+mod memory;
+mod part;
+mod process;
+mod results;
+mod room;
+mod scheduler;
+mod standing;
+
+pub use error::SuiteError;
+pub use estimate::{Estimate, Share};
+pub use expand::{Suite, SuiteRun};
+pub use file::{EvaluationFile, EvaluationNoise, SuiteFile, Variant};
+pub use folder::{SuiteFolder, default_suite_folder};
+pub use memory::memory_need;
+pub use scheduler::{Crew, News, run_suite};
+pub use standing::Standing;

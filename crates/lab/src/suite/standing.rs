@@ -1,0 +1,145 @@
+//! How far a run of a suite has come, read off the ends of its files: cheap enough to ask every second.
+
+use super::file::{EvaluationFile, EvaluationNoise};
+use crate::LabError;
+use crate::config::RunConfig;
+use sane_record::{EvaluationFinished, Event, Timing, read_jsonl};
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Bytes at the end of a file that are read to find its last lines.
+const TAIL_BYTES: u64 = 1 << 16;
+
+/// How far a run has come.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Standing {
+    /// Interactions of its last record.
+    pub interactions: u64,
+    /// Whether it reached its end.
+    pub trained: bool,
+    /// Mean of the last 100 returns.
+    pub mean_return: Option<f64>,
+    /// Interactions per second of its last stretch.
+    pub interactions_per_second: Option<f64>,
+}
+
+impl Standing {
+    /// Of the run in `folder`; one that is not there has not begun.
+    pub fn read(folder: &Path, config: &RunConfig) -> Self {
+        let mut standing = Self::default();
+        for event in last_lines::<Event>(&folder.join("events.jsonl")) {
+            let (interactions, mean) = match &event {
+                Event::EpisodeFinished(episode) => (episode.interactions, Some(episode.return_mean_last_100)),
+                Event::IntervalFinished(interval) => (interval.interactions, interval.return_mean_last_100),
+                Event::RunFinished(run) => (run.interactions, run.return_mean_last_100),
+                Event::RunStarted(_) | Event::EvaluationFinished(_) => continue,
+            };
+            standing.interactions = standing.interactions.max(interactions);
+            standing.mean_return = standing.mean_return.or(mean);
+            if let Event::RunFinished(run) = event {
+                standing.trained = config.training.total_interactions.0 <= run.interactions;
+            }
+            if standing.mean_return.is_some() {
+                break;
+            }
+        }
+        standing.interactions_per_second =
+            last_lines::<Timing>(&folder.join("timings.jsonl")).find_map(|timing| match timing {
+                Timing::Speed { interactions_per_second, .. } => Some(interactions_per_second),
+                _ => None,
+            });
+        standing
+    }
+
+    /// The evaluations the suite asks for, as far as they are there; nothing is missing if all are.
+    pub fn evaluations(
+        folder: &Path,
+        config: &RunConfig,
+        wanted: &EvaluationFile,
+    ) -> Result<(Vec<EvaluationFinished>, bool), LabError> {
+        let modes = modes(config, wanted.noise);
+        let path = folder.join("evaluations.jsonl");
+        let all: Vec<Event> = if path.exists() { read_jsonl(&path)?.records } else { Vec::new() };
+        let fits = |evaluation: &EvaluationFinished, mode: &str| {
+            evaluation.noise == mode
+                && evaluation.trained_interactions == config.training.total_interactions.0
+                && evaluation.start_seed == wanted.start_seed
+                && wanted.interactions <= evaluation.interactions
+        };
+        let find = |mode: &&str| {
+            all.iter().rev().find_map(|event| match event {
+                Event::EvaluationFinished(evaluation) if fits(evaluation, mode) => Some(evaluation.clone()),
+                _ => None,
+            })
+        };
+        let found: Vec<EvaluationFinished> = modes.iter().filter_map(find).collect();
+        let complete = found.len() == modes.len();
+        Ok((found, complete))
+    }
+}
+
+/// The modes `sane eval` measures an agent in: one without noise has nothing to switch on.
+fn modes(config: &RunConfig, noise: EvaluationNoise) -> &'static [&'static str] {
+    match noise {
+        EvaluationNoise::None => &[],
+        _ if config.learner.exploration.noise().is_none() => &["off"],
+        EvaluationNoise::Off => &["off"],
+        EvaluationNoise::On => &["on"],
+        EvaluationNoise::Both => &["off", "on"],
+    }
+}
+
+/// The last whole lines of a file that can be read, the last first.
+fn last_lines<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
+    let bytes = tail(path).unwrap_or_default();
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(&[][..], |end| &bytes[..end]);
+    let lines: Vec<T> =
+        whole.rsplit(|&byte| byte == b'\n').map_while(|line| serde_json::from_slice(line).ok()).take(64).collect();
+    lines.into_iter()
+}
+
+fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preset::Preset;
+    use sane_record::{JsonlFile, RunFinished};
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
+    #[test]
+    fn a_run_stands_where_its_last_whole_line_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Preset::Minatar.config("minatar/breakout", "eps-greedy").unwrap();
+        assert_eq!(Standing::read(folder.path(), &config), Standing::default());
+        let finished =
+            RunFinished { interactions: 90, frames: 90, episodes: 3, train_steps: 2, return_mean_last_100: Some(1.5) };
+        let path = folder.path().join("events.jsonl");
+        let mut file = JsonlFile::append(&path).unwrap();
+        file.write(&Event::RunFinished(finished)).unwrap();
+        file.sync().unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"event\":\"run_fini").unwrap();
+        let standing = Standing::read(folder.path(), &config);
+        assert_eq!((standing.interactions, standing.trained, standing.mean_return), (90, false, Some(1.5)));
+        config.training.total_interactions.0 = 90;
+        assert!(Standing::read(folder.path(), &config).trained);
+    }
+
+    #[test]
+    fn an_agent_without_noise_is_measured_once() {
+        let config = |agent| Preset::Minatar.config("minatar/breakout", agent).unwrap();
+        assert_eq!(modes(&config("eps-greedy"), EvaluationNoise::Both), ["off"]);
+        assert_eq!(modes(&config("sane"), EvaluationNoise::Both), ["off", "on"]);
+        assert!(modes(&config("sane"), EvaluationNoise::None).is_empty());
+    }
+}

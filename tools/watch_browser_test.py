@@ -144,16 +144,16 @@ def overflow(browser, what):
 
 
 def check_live(browser, folder):
-    print("two finished runs, one that is trained while one looks")
-    for agent, seed in [("sane", 1), ("eps-greedy", 1)]:
+    print("three finished runs, one that is trained while one looks")
+    for agent, seed in [("sane", 1), ("sane", 3), ("eps-greedy", 1)]:
         assert train(folder, agent, seed, 4000, "--set", "record.film_interval=1").wait() == 0
     server, url = watch(folder)
     trainer = train(folder, "sane", 2, 400_000, "--set", "record.film_interval=2")
     try:
         browser.open(url)
-        browser.wait("the table has three runs", "document.querySelectorAll('table.runs tbody tr').length === 3")
+        browser.wait("the table has four runs", "document.querySelectorAll('table.runs tbody tr').length === 4")
         browser.wait("one of them runs", "document.querySelectorAll('td .state.running').length === 1")
-        browser.wait("its curve has points", "document.querySelectorAll('td.col-trend svg path').length === 3")
+        browser.wait("its curve has points", "document.querySelectorAll('td.col-trend svg path').length === 4")
         steps = "Number(document.querySelector('tr:has(.state.running) td.col-steps').textContent.replace(/,/g, ''))"
         before = browser.ask(steps)
         browser.wait("its interactions move", f"{steps} > {before} && {steps}")
@@ -168,7 +168,7 @@ def check_live(browser, folder):
         browser.call("Input.insertText", text="eps")
         browser.wait("the filter leaves one run", "document.querySelectorAll('table.runs tbody tr').length === 1")
         browser.ask("(() => { const f = document.querySelector('input[type=search]'); f.value = ''; f.dispatchEvent(new Event('input')); f.blur(); })()")
-        browser.wait("and gives all back", "document.querySelectorAll('table.runs tbody tr').length === 3")
+        browser.wait("and gives all back", "document.querySelectorAll('table.runs tbody tr').length === 4")
 
         print("the run that is trained")
         browser.key("j")
@@ -204,23 +204,23 @@ def check_live(browser, folder):
         browser.wait("a run that ends changes its state", "document.querySelector('.standing .state').textContent === 'finished'")
         killed = train(folder, "noisynet", 1, 400_000)
         browser.key("g")
-        browser.wait("a new run appears", "document.querySelectorAll('table.runs tbody tr').length === 4")
+        browser.wait("a new run appears", "document.querySelectorAll('table.runs tbody tr').length === 5")
         browser.wait("and runs", "document.querySelectorAll('td .state.running').length === 1")
         killed.kill()
         killed.wait()
         browser.wait("a killed one has failed", "document.querySelectorAll('td .state.failed').length === 1")
 
         print("comparison")
-        for _ in range(4):
+        for _ in range(5):
             browser.key("j")
             browser.key("x")
-        browser.wait("four runs are chosen", "document.querySelector('.chosen span').textContent === '4 runs chosen'")
+        browser.wait("five runs are chosen", "document.querySelector('.chosen span').textContent === '5 runs chosen'")
         browser.shot("overview-chosen")
         browser.key("c")
-        browser.wait("four curves", "document.querySelectorAll('.legend li').length === 4 && 2 < Number(document.querySelector('.chart').dataset.points)")
+        browser.wait("five curves", "document.querySelectorAll('.legend li').length === 5 && 2 < Number(document.querySelector('.chart').dataset.points)")
         browser.shot("compare-runs")
         browser.ask("document.querySelector('input[value=seeds]').click()")
-        browser.wait("three of them over seeds", "document.querySelectorAll('.legend li').length === 3")
+        browser.wait("four over seeds, two of which are one", "document.querySelectorAll('.legend li').length === 4")
         browser.shot("compare-seeds")
         browser.look("dark", 390, 844, phone=True)
         overflow(browser, "comparison on a phone")
@@ -234,7 +234,7 @@ def check_live(browser, folder):
 
         print("a folder that is deleted, a server that stops")
         shutil.rmtree(os.path.join(folder, "minatar", "breakout", "noisynet"))
-        browser.wait("the run disappears", "document.querySelectorAll('table.runs tbody tr').length === 3")
+        browser.wait("the run disappears", "document.querySelectorAll('table.runs tbody tr').length === 4")
         assert not browser.complaints, f"the browser complains: {browser.complaints}"
         outside = [request for request in browser.requests if not request.startswith((url, "blob:", "data:", "about:"))]
         assert not outside, f"asked for from elsewhere: {outside}"

@@ -7,7 +7,7 @@ const QUANTITIES = [
   ["curve", "Return (mean of the last 100)", {}],
   ["sigma", "|σ|", { log: true }],
   ["exploration", "Effective exploration", { from: 0, to: 1, format: percent, tick: percent }],
-  ["loss", "Loss", { log: false }],
+  ["loss", "Loss", { log: true }],
   ["q", "Q", {}],
   ["speed", "Interactions per second", { from: 0 }],
 ];

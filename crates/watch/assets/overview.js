@@ -20,7 +20,7 @@ const COLUMNS = [
 ];
 
 /** How it was left, for those who come back. */
-const kept = { text: "", world: "", agent: "", state: "", by: "state", down: false };
+const kept = { text: "", world: "", agent: "", seed: "", state: "", by: "state", down: false };
 
 export class Overview {
   constructor(shared) {
@@ -30,6 +30,7 @@ export class Overview {
     this.filter = el("input", { type: "search", placeholder: "Filter: game, agent, seed …", "aria-label": "Filter runs", value: kept.text, input: () => this.set("text", this.filter.value) });
     this.world = el("select", { "aria-label": "Game", change: () => this.set("world", this.world.value) });
     this.agent = el("select", { "aria-label": "Agent", change: () => this.set("agent", this.agent.value) });
+    this.seed = el("select", { "aria-label": "Seed", change: () => this.set("seed", this.seed.value) });
     this.sort = el("select", { "aria-label": "Sort by", class: "sort", change: () => this.order(this.sort.value) }, COLUMNS.filter((column) => column[2]).map(([name, head]) => el("option", { value: name }, `by ${head.toLowerCase()}`)));
     this.states = el("div", { class: "states", role: "group", "aria-label": "States" });
     this.body = el("tbody");
@@ -39,7 +40,7 @@ export class Overview {
     this.root = el(
       "div",
       { class: "overview" },
-      el("div", { class: "tools" }, this.filter, this.world, this.agent, this.sort, this.states),
+      el("div", { class: "tools" }, this.filter, this.world, this.agent, this.seed, this.sort, this.states),
       el("table", { class: "runs" }, el("caption", { class: "hidden" }, "Runs"), el("thead", {}, el("tr", {}, el("th", { class: "col-choose" }, el("span", { class: "hidden" }, "Choose")), this.heads)), this.body),
       this.hint,
       this.bar,
@@ -84,7 +85,7 @@ export class Overview {
     const compare = (a, b) => (a < b ? -1 : b < a ? 1 : 0);
     const order = (a, b) => (kept.down ? -1 : 1) * compare(by(a), by(b)) || compare(a.world, b.world) || compare(a.label, b.label) || a.seed - b.seed || compare(a.name, b.name);
     return [...this.shared.rows.values()]
-      .filter((row) => (!kept.world || row.world === kept.world) && (!kept.agent || row.label === kept.agent) && (!kept.state || row.state === kept.state))
+      .filter((row) => (!kept.world || row.world === kept.world) && (!kept.agent || row.label === kept.agent) && (!kept.seed || row.seed === Number(kept.seed)) && (!kept.state || row.state === kept.state))
       .filter((row) => words.every((word) => fits(row, word)))
       .sort(order);
   }
@@ -94,6 +95,7 @@ export class Overview {
     const all = [...rows.values()];
     options(this.world, "All games", all.map((row) => row.world), kept.world);
     options(this.agent, "All agents", all.map((row) => row.label), kept.agent);
+    options(this.seed, "All seeds", all.map((row) => String(row.seed)), kept.seed);
     this.sort.value = kept.by;
     this.states.replaceChildren(
       ...STATES.map((name) => [name, all.filter((row) => row.state === name).length])
@@ -155,7 +157,7 @@ export class Overview {
 }
 
 function options(select, all, values, chosen) {
-  const names = [...new Set(values)].filter(Boolean).sort();
+  const names = [...new Set(values)].filter(Boolean).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   const wanted = ["", ...names].join("\n");
   if (select.dataset.names !== wanted) {
     select.dataset.names = wanted;

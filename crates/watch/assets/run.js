@@ -10,7 +10,7 @@ const CHARTS = [
   { title: "Return", of: ["return", "curve"] },
   { title: "|σ| of the states", of: ["sigma"], log: true },
   { title: "Effective exploration", of: ["exploration"], from: 0, to: 1, format: percent, tick: percent },
-  { title: "Loss", of: ["loss"], log: false, wide: false },
+  { title: "Loss", of: ["loss"], log: true, wide: false },
   { title: "Q of the actions taken", of: ["q"] },
   { title: "Interactions per second", of: ["speed"], from: 0 },
 ];
@@ -90,7 +90,8 @@ export class RunView {
     const last = history.last_interval || {};
     const now = { curve: row.return_mean, sigma: last.sigma?.mean_abs, exploration: last.effective_exploration_share, loss: last.loss_mean, q: last.q_mean, speed: row.speed };
     for (const { chart, of, title } of this.charts) {
-      const curves = of.map((name) => ({ name: NAMES[name], colour: row.colour, faint: name === "return", bandOnly: name === "return", ...history.series[name] }));
+      const drawn = (name) => (name === "return" ? { ...stretches(history.series.return), faint: true, bandOnly: true } : history.series[name]);
+      const curves = of.map((name) => ({ name: NAMES[name], colour: row.colour, ...drawn(name) }));
       chart.root.hidden = curves.every((curve) => curve.x.length === 0) && title !== "Return";
       chart.show(curves, row.reached, now[of[of.length - 1]]);
     }
@@ -198,4 +199,13 @@ export class RunView {
     } else return false;
     return true;
   }
+}
+
+/** Single episodes scatter; about eighty stretches of them, each from its lowest to its highest, show how they go. */
+function stretches({ x, mean, low, high }) {
+  const size = Math.ceil(x.length / 80);
+  const starts = x.map((_, i) => i).filter((i) => i % size === 0);
+  const part = (list, of) => starts.map((i) => of(list.slice(i, i + size)));
+  const average = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
+  return { x: part(x, average), mean: part(mean, average), low: part(low, (list) => Math.min(...list)), high: part(high, (list) => Math.max(...list)) };
 }

@@ -60,11 +60,20 @@ struct TimingLine<'a> {
     reason: Option<Cow<'a, str>>,
 }
 
+/// How much of a run is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// The ends of its files: where it stands.
+    End,
+    /// Samples of its whole length as well: its trend. From a disk that has to seek, this takes much longer.
+    Trend,
+}
+
 /// Looks at the run in `folder`; what is not there (yet, or any more) is left at nothing.
-pub fn glance(fence: &Fence, folder: &Path) -> Glance {
+pub fn glance(fence: &Fence, folder: &Path, depth: Depth) -> Glance {
     let mut glance = Glance::default();
     if let Ok(file) = fence.open(&folder.join("events.jsonl")) {
-        look_at_events(file, &mut glance);
+        look_at_events(file, depth, &mut glance);
     }
     if let Ok(file) = fence.open(&folder.join("timings.jsonl")) {
         look_at_timings(file, &mut glance);
@@ -72,10 +81,10 @@ pub fn glance(fence: &Fence, folder: &Path) -> Glance {
     glance
 }
 
-fn look_at_events(mut file: File, glance: &mut Glance) {
+fn look_at_events(mut file: File, depth: Depth, glance: &mut Glance) {
     let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return };
     let is_short = length <= WHOLE_BYTES;
-    if !is_short {
+    if !is_short && depth == Depth::Trend {
         for i in 1..POINTS {
             let block = block(&mut file, length * i / POINTS, SAMPLE_BYTES);
             let sampled = whole_lines(&block, Start::Anywhere).find_map(|line| point(&event(line)?));
@@ -178,7 +187,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("events.jsonl"), events).unwrap();
         fs::write(folder.path().join("timings.jsonl"), timings).unwrap();
-        glance(&Fence::around(&[folder.path().into()]).unwrap(), folder.path())
+        glance(&Fence::around(&[folder.path().into()]).unwrap(), folder.path(), Depth::Trend)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::discover::discover;
 use crate::fence::Fence;
-use crate::glance::{Glance, glance};
+use crate::glance::{Depth, Glance, glance};
 use crate::lock_holder::Locks;
 use crate::row::Row;
 use crate::run_state::{Evidence, RunState};
@@ -54,22 +54,25 @@ pub struct Changes {
 /// What the looking thread remembers of a run between two passes.
 struct Known {
     name: String,
-    stamp: Stamp,
+    /// Of the files when the run was last looked at in full; none of a run that is new.
+    stamp: Option<Stamp>,
     head: Result<Run, String>,
     glance: Glance,
 }
 
 impl Known {
-    fn look_again(&mut self, fence: &Fence, folder: &Path) {
+    fn look(&mut self, fence: &Fence, folder: &Path, depth: Depth) {
         let stamp = stamp(folder);
-        if stamp == self.stamp {
+        if self.stamp == Some(stamp) {
             return;
         }
-        if stamp[0] != self.stamp[0] {
+        if self.stamp.is_none_or(|known| known[0] != stamp[0]) {
             self.head = head(fence, folder);
         }
-        self.glance = glance(fence, folder);
-        self.stamp = stamp;
+        self.glance = glance(fence, folder, depth);
+        if depth == Depth::Trend {
+            self.stamp = Some(stamp);
+        }
     }
 }
 
@@ -154,18 +157,33 @@ impl Looker {
         if self.searched.is_none_or(|when| SEARCH <= when.elapsed()) {
             self.search(fence);
         }
-        let mut all: Vec<(&PathBuf, &mut Known)> = self.known.iter_mut().collect();
-        let share = all.len().div_ceil(LOOKING_THREADS).max(1);
+        // Where they stand is told before it is known how they came there.
+        if self.known.values().any(|known| known.stamp.is_none()) {
+            self.look(fence, Depth::End);
+            self.tell(index);
+        }
+        self.look(fence, Depth::Trend);
+        self.tell(index);
+    }
+
+    /// At the new runs, or at all that changed.
+    fn look(&mut self, fence: &Fence, depth: Depth) {
+        let is_wanted = |known: &Known| depth == Depth::Trend || known.stamp.is_none();
+        let mut wanted: Vec<(&PathBuf, &mut Known)> =
+            self.known.iter_mut().filter(|(_, known)| is_wanted(known)).collect();
+        let share = wanted.len().div_ceil(LOOKING_THREADS).max(1);
         thread::scope(|scope| {
-            for some in all.chunks_mut(share) {
-                scope.spawn(|| some.iter_mut().for_each(|(folder, known)| known.look_again(fence, folder)));
+            for some in wanted.chunks_mut(share) {
+                scope.spawn(move || some.iter_mut().for_each(|(folder, known)| known.look(fence, folder, depth)));
             }
         });
+    }
+
+    fn tell(&self, index: &Index) {
         let heads: Vec<Run> = self.known.values().filter_map(|known| known.head.as_ref().ok()).cloned().collect();
-        let agents = Agent::all_of(&heads);
-        let locks = Locks::now();
-        let rows = self.known.iter().map(|(folder, known)| row(fence, folder, known, &agents, &locks)).collect();
-        index.publish(rows);
+        let (agents, locks) = (Agent::all_of(&heads), Locks::now());
+        let row = |(folder, known): (&PathBuf, &Known)| row(index.fence(), folder, known, &agents, &locks);
+        index.publish(self.known.iter().map(row).collect());
     }
 
     fn search(&mut self, fence: &Fence) {
@@ -174,7 +192,7 @@ impl Looker {
         for (folder, name) in found {
             self.known.entry(folder).or_insert_with(|| Known {
                 name,
-                stamp: [None; 3],
+                stamp: None,
                 head: Err("it has no configuration yet".into()),
                 glance: Glance::default(),
             });
@@ -187,7 +205,7 @@ fn row(fence: &Fence, folder: &Path, known: &Known, agents: &[Agent], locks: &Lo
     let unknown = Run::default();
     let head = known.head.as_ref().unwrap_or(&unknown);
     let mut row = Row::new(folder, &known.name, head, agents, &known.glance);
-    let news = known.stamp.iter().flatten().map(|(_, when)| *when).max();
+    let news = known.stamp.unwrap_or_else(|| stamp(folder)).iter().flatten().map(|(_, when)| *when).max();
     let speed = known.glance.speed.filter(|speed| 0.0 < *speed);
     let interval = head.settings.get("record.interval").and_then(|text| text.parse::<f64>().ok());
     let period = interval.zip(speed).and_then(|(interval, speed)| Duration::try_from_secs_f64(interval / speed).ok());

@@ -21,9 +21,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// More than any film or list of evaluations of ours has.
 const MOST_BYTES: u64 = 32 << 20;
+
+/// How long the first look at the runs is waited for.
+const FIRST_LOOK: Duration = Duration::from_millis(600);
 
 /// What all answers are made from.
 #[derive(Debug, Clone)]
@@ -54,6 +58,11 @@ pub fn router(shared: Shared, gate: Gate) -> Router {
 }
 
 async fn runs(State(shared): State<Shared>) -> Response {
+    // Whoever comes right after the start waits for the first look rather than getting an empty list.
+    let mut listener = shared.index.listen();
+    if *listener.borrow_and_update() == 0 {
+        let _ = tokio::time::timeout(FIRST_LOOK, listener.changed()).await;
+    }
     json_of(&Place::parse(None, shared.server).news(&shared.index).1)
 }
 

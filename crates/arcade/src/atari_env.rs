@@ -7,7 +7,8 @@ use crate::game::Game;
 use crate::preprocess::{Area, Nearest, SIDE};
 use crate::profile::{ActionSet, LifeSignal, Picturing, Profile, Recipe};
 use sane_env::{
-    Action, Element, Ending, EnvFrames, EnvSpec, Environment, FrameSpace, Picture, Reward, SnapshotError, Step, Stream,
+    Action, Element, Ending, EnvFrames, EnvSpec, Environment, FrameSpace, Mt19937, Picture, Reward, SnapshotError,
+    Step, Stream,
 };
 use sane_vcs::PictureMode;
 
@@ -205,6 +206,14 @@ impl Environment for AtariEnv {
 
     fn fork(&self) -> Box<dyn Environment> {
         Box::new(self.clone())
+    }
+
+    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
+        let is_sticky = 0.0 < self.recipe.repeat_action_probability;
+        if is_sticky {
+            *self.ale.generator() = Mt19937::new(chance.next_u64() as u32);
+        }
+        is_sticky
     }
 
     fn picture(&self) -> Picture {

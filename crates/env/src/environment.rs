@@ -106,6 +106,12 @@ pub trait Environment: Send {
     /// A copy that continues independently, bit for bit.
     fn fork(&self) -> Box<dyn Environment>;
 
+    /// Draws afresh, from `chance`, all that the world leaves to chance from here on; what is seen stays. Says whether
+    /// there is any chance: a world without it is unchanged, and all its futures after the same actions are the same.
+    fn redraw_chance(&mut self, _chance: &mut Stream) -> bool {
+        false
+    }
+
     /// The world as a person would see it now.
     fn picture(&self) -> Picture;
 

@@ -185,6 +185,14 @@ impl Environment for DeepSea {
         Box::new(self.clone())
     }
 
+    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
+        let is_stochastic = self.config.variant == DeepSeaVariant::Stochastic;
+        if is_stochastic {
+            self.state.random = NumpyStream::new(chance.next_u64());
+        }
+        is_stochastic
+    }
+
     fn picture(&self) -> Picture {
         let mut frame = vec![0; self.spec.frame.bytes()];
         self.paint(&mut frame);

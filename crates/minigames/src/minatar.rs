@@ -78,6 +78,11 @@ impl Minatar {
         Acted { reward, terminal: rules.over() }
     }
 
+    /// From here on chance comes from the stream of another seed; the board stays.
+    pub fn redraw_chance(&mut self, seed: u64) {
+        self.random = NumpyStream::new(seed);
+    }
+
     /// Which game it is.
     pub fn game(&self) -> Game {
         self.board.game()

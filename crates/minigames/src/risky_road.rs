@@ -197,6 +197,11 @@ impl Environment for RiskyRoad {
         Box::new(self.clone())
     }
 
+    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
+        *self = self.with_fresh_chance(chance.next_u64());
+        true
+    }
+
     fn picture(&self) -> Picture {
         let mut frame = vec![0; CHANNELS * PLANE];
         self.paint(&mut frame);

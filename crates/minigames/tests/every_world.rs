@@ -95,6 +95,25 @@ proptest! {
     }
 
     #[test]
+    fn redrawn_chance_leaves_what_is_seen_and_comes_from_its_stream_alone(
+        name in world_names(), seed: u64, chance: u64,
+        before in prop::collection::vec(0_u16..60, 1..100), after in prop::collection::vec(0_u16..60, 1..200),
+    ) {
+        let mut walk = Walk::new(name, seed);
+        walk.go(&before);
+        let redrawn = |seed: u64| {
+            let mut copy = walk.copy_with(walk.world.fork());
+            let has_chance = copy.world.redraw_chance(&mut Stream::named(seed, "chance"));
+            prop_assert_eq!(copy.world.picture(), walk.world.picture());
+            prop_assert_eq!(copy.world.true_risk(), walk.world.true_risk());
+            prop_assert_eq!(has_chance, copy.world.snapshot() != walk.world.snapshot());
+            copy.go(&after);
+            Ok(copy.seen)
+        };
+        prop_assert_eq!(redrawn(chance)?, redrawn(chance)?);
+    }
+
+    #[test]
     fn frames_hold_zeros_and_ones_only_and_the_truth_is_a_probability(
         name in world_names(), seed: u64, choices in prop::collection::vec(0_u16..60, 1..200),
     ) {
@@ -133,6 +152,23 @@ proptest! {
         if let Err(error) = make(&name, seed) {
             prop_assert!(!error.to_string().is_empty());
         }
+    }
+}
+
+#[test]
+fn another_chance_is_another_future_where_there_is_chance() {
+    for (name, differs) in
+        [("minatar/asterix", true), ("deep-sea-stochastic/5", true), ("risky-road", true), ("deep-sea/5", false)]
+    {
+        let mut walk = Walk::new(name, 1);
+        walk.go(&[0, 1]);
+        let future = |seed: u64| {
+            let mut copy = walk.copy_with(walk.world.fork());
+            assert_eq!(copy.world.redraw_chance(&mut Stream::named(seed, "chance")), differs, "{name}");
+            copy.go(&[1; 200]);
+            copy.seen
+        };
+        assert_eq!(future(1) != future(2), differs, "{name}");
     }
 }
 

@@ -83,6 +83,26 @@ fn an_environment_and_its_fork_and_its_restored_twin_agree() {
 }
 
 #[test]
+fn chance_is_redrawn_where_actions_stick_and_nowhere_else() {
+    for (profile, has_chance) in [(Profile::Paper, false), (Profile::Machado, true)] {
+        let (game, rom) = game_and_rom("seaquest");
+        let mut world = AtariEnv::new(game, &rom, AtariOptions { profile, ..AtariOptions::default() }).unwrap();
+        let mut frame = vec![0; world.spec().frame.bytes()];
+        world.reset(&mut Stream::named(1, "starts"), &mut frame);
+        let mut future = |seed: u64| {
+            let mut fork = world.fork();
+            assert_eq!(fork.redraw_chance(&mut Stream::named(seed, "chance")), has_chance);
+            for i in 0..80 {
+                fork.step(Action(i * 7 % 5), &mut frame);
+            }
+            fork.picture()
+        };
+        assert_eq!(future(1), future(1));
+        assert_eq!(future(1) != future(2), has_chance, "{profile:?}");
+    }
+}
+
+#[test]
 fn a_snapshot_of_another_game_or_of_rubbish_is_refused_and_changes_nothing() {
     let env = |name: &str| {
         let (game, rom) = game_and_rom(name);

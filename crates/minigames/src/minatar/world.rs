@@ -134,6 +134,11 @@ impl Environment for MinatarWorld {
         Box::new(self.clone())
     }
 
+    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
+        self.game.redraw_chance(chance.next_u64());
+        true
+    }
+
     fn picture(&self) -> Picture {
         let game = self.game.game();
         let mut planes = vec![0; game.channels() * CELLS];

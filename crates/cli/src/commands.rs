@@ -7,7 +7,9 @@ mod config;
 mod eval;
 mod export;
 mod minatar;
+mod play;
 mod report;
+mod risk;
 mod roms;
 mod runs;
 mod suite;
@@ -35,8 +37,12 @@ pub enum Command {
     Export(export::Args),
     /// Compare the MinAtar games with recorded runs of the Python package
     Minatar(minatar::Args),
+    /// Watch an agent in the terminal, or play a game yourself
+    Play(play::Args),
     /// Make tables, figures and one page of many runs
     Report(report::Args),
+    /// Show where σ is small and large, and measure whether the risk is there
+    Risk(risk::Args),
     /// Find, fetch and check the ROMs of the Atari games
     Roms(roms::Args),
     /// List runs, show one, print the digest of its state
@@ -61,7 +67,9 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Eval(args) => eval::run(args, output),
         Command::Export(args) => export::run(args, output),
         Command::Minatar(args) => minatar::run(args, output),
+        Command::Play(args) => play::run(args, output),
         Command::Report(args) => report::run(args, output),
+        Command::Risk(args) => risk::run(args, output),
         Command::Roms(args) => roms::run(args, output),
         Command::Runs(args) => runs::run(args, output),
         Command::Suite(args) => suite::run(args, output),

@@ -111,6 +111,14 @@ pub enum RewardForm {
 }
 
 impl RewardForm {
+    /// `clipped` or `raw`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clipped => "clipped",
+            Self::Raw => "raw",
+        }
+    }
+
     /// The reward in this form.
     pub fn of(self, reward: Reward) -> f32 {
         match self {

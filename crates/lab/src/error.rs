@@ -103,6 +103,22 @@ pub enum LabError {
         /// What the decoder said.
         reason: String,
     },
+    /// The agent's noise does not depend on the state.
+    #[error("{agent} has no σ(s) that could be looked at; agents that have one: {}", agents.join(", "))]
+    NoSigma {
+        /// The agent of the run.
+        agent: String,
+        /// Those that would do.
+        agents: Vec<&'static str>,
+    },
+    /// The episode was over before the part of it that was asked for.
+    #[error("episode {episode} lasts {interactions} interactions only; film from an earlier one, or another episode")]
+    EpisodeTooShort {
+        /// Its number.
+        episode: u64,
+        /// Its length.
+        interactions: u64,
+    },
     /// The worker threads could not be started.
     #[error("cannot start {threads} worker threads: {reason}")]
     Threads {

@@ -6,7 +6,7 @@
 mod episode;
 mod summary;
 
-pub use episode::{Episode, play_episode};
+pub use episode::{Episode, View, play_episode};
 pub use summary::Summary;
 
 use crate::LabError;
@@ -40,7 +40,7 @@ impl NoiseMode {
         }
     }
 
-    fn act_mode(self) -> ActMode {
+    pub(crate) fn act_mode(self) -> ActMode {
         match self {
             Self::Off => ActMode::Greedy,
             Self::On => ActMode::Noisy,

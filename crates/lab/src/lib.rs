@@ -21,6 +21,7 @@ mod observer;
 mod plan;
 mod preset;
 mod resolve;
+pub mod risk;
 mod rng;
 mod run;
 mod runs;

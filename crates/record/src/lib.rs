@@ -7,6 +7,7 @@
 mod error;
 mod event;
 mod jsonl;
+mod risk;
 mod scan;
 mod suite_status;
 mod tensorboard;
@@ -18,6 +19,9 @@ pub use event::{
     SCHEMA_VERSION, SigmaRange,
 };
 pub use jsonl::{JsonlFile, Records, read_jsonl};
+pub use risk::{
+    ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState,
+};
 pub use scan::{Scan, event_kind, scan_jsonl};
 pub use suite_status::{RunState, RunStatus, SuiteStatus};
 pub use tensorboard::{Histogram, TensorBoard};

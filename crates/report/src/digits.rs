@@ -74,7 +74,8 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-fn with_decimals(value: f64, decimals: usize) -> String {
+/// With so many digits after the point.
+pub fn with_decimals(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));
     let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), grouped);

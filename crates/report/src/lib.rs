@@ -19,6 +19,7 @@ mod paper;
 pub mod plot;
 mod read;
 mod report;
+pub mod risk;
 mod run;
 mod section;
 mod settings;

@@ -5,14 +5,18 @@
 
 mod aggregate;
 mod bootstrap;
+mod clustered;
 mod improvement;
 mod profile;
+mod rank;
 mod spread;
 
 pub use aggregate::{Aggregate, interquartile_mean};
 pub use bootstrap::{Estimate, LEVEL, RESAMPLINGS, bootstrap, resampled};
+pub use clustered::{Null, clustered_bootstrap, shuffled};
 pub use improvement::{improvement, least_p_value, probability_of_improvement};
 pub use profile::{Profile, profile};
+pub use rank::{auc, ranks, spearman};
 pub use spread::{mean, median, quantile, sample_std};
 
 /// Scores of one agent: for each game, one score per seed. Games may have different numbers of seeds.

@@ -33,6 +33,8 @@ pub struct View<'a> {
     pub world: &'a dyn Environment,
     /// The policy, which has just looked at it.
     pub policy: &'a Policy,
+    /// The episode so far.
+    pub episode: &'a Episode,
 }
 
 /// Plays episode `number` to its end, or until `watch` says no.
@@ -58,7 +60,7 @@ pub fn play_episode(
         if let Some(risk) = world.true_risk() {
             episode.true_risk.add(risk);
         }
-        if !watch(&View { state: stack.state(), world: &*world, policy }, &decision) {
+        if !watch(&View { state: stack.state(), world: &*world, policy, episode: &episode }, &decision) {
             episode.cut = true;
             return Ok(episode);
         }

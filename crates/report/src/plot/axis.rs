@@ -50,7 +50,8 @@ impl Axis {
         while within(step).count() < FEWEST_TICKS {
             step = round_step(step * 0.4);
         }
-        let ticks = within(step).map(|i| i as f64 * step).map(|value| (value, tick_label(value, style))).collect();
+        let ticks =
+            within(step).map(|i| i as f64 * step).map(|value| (value, tick_label(value, step, style))).collect();
         Self { label: label.into(), ticks, low, high, logarithmic: false }
     }
 
@@ -107,10 +108,17 @@ fn round_step(step: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-fn tick_label(value: f64, style: TickStyle) -> String {
+/// As many digits as tell a tick from the next one, `step` away.
+fn tick_label(value: f64, step: f64, style: TickStyle) -> String {
+    let label = |value: f64, step: f64| {
+        if 0.01 <= step {
+            return digits::short(value);
+        }
+        digits::with_decimals(value, (-step.log10()).ceil().min(12.0) as usize)
+    };
     match style {
-        TickStyle::Short => digits::short(value),
-        TickStyle::Percent => format!("{} %", digits::short(100.0 * value)),
+        TickStyle::Short => label(value, step),
+        TickStyle::Percent => format!("{} %", label(100.0 * value, 100.0 * step)),
     }
 }
 
@@ -150,6 +158,12 @@ mod tests {
         assert_eq!(labels(&Axis::linear("y", [-91.7, -12.0], 4, TickStyle::Short)), ["−80", "−60", "−40", "−20"]);
         assert_eq!(labels(&Axis::logarithmic("σ", [3e-4, 0.05], 4)), ["10⁻⁴", "10⁻³", "10⁻²", "10⁻¹"]);
         assert_eq!(labels(&Axis::exact("p", 0.0, 1.0, 4, TickStyle::Percent)), ["0 %", "50 %", "100 %"]);
+    }
+
+    #[test]
+    fn ticks_that_are_close_together_have_the_digits_to_be_told_apart() {
+        assert_eq!(labels(&Axis::exact("σ", 0.08, 0.094, 3, TickStyle::Short)), ["0.080", "0.085", "0.090"]);
+        assert_eq!(labels(&Axis::exact("p", 0.0, 0.0002, 2, TickStyle::Percent)), ["0 %", "0.01 %", "0.02 %"]);
     }
 
     proptest! {

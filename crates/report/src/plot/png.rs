@@ -1,22 +1,33 @@
 //! A scene as PNG, twice as fine as its pixels, for slides and old programs.
 
 use super::scene::{DOT_RADIUS, corners};
-use super::{Anchor, Paint, Scene, Shape, font};
-use tiny_skia::{Color, FillRule, LineJoin, Paint as Ink, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
+use super::{Anchor, Paint, Raster, Scene, Shape, font};
+use tiny_skia::{
+    Color, FillRule, LineJoin, Paint as Ink, Path, PathBuilder, Pixmap, PixmapPaint, Stroke, StrokeDash, Transform,
+};
 
 /// Pixels of the picture per pixel of the scene.
 const FINENESS: f32 = 2.0;
 
 /// The scene as the bytes of a PNG file; the reason if it cannot be painted.
 pub fn to_png(scene: &Scene) -> Result<Vec<u8>, String> {
-    let (width, height) = ((scene.width * FINENESS).ceil() as u32, (scene.height * FINENESS).ceil() as u32);
+    paint(scene, FINENESS)?.encode_png().map_err(|error| error.to_string())
+}
+
+/// The scene as pixels, `fineness` of them per pixel of the scene; the reason if it cannot be painted.
+pub fn to_raster(scene: &Scene, fineness: f32) -> Result<Raster, String> {
+    paint(scene, fineness).map(|pixmap| Raster::of_pixmap(&pixmap))
+}
+
+fn paint(scene: &Scene, fineness: f32) -> Result<Pixmap, String> {
+    let (width, height) = ((scene.width * fineness).ceil() as u32, (scene.height * fineness).ceil() as u32);
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| format!("{width}×{height} pixels are no picture"))?;
     pixmap.fill(opaque(Paint::Paper));
-    let scale = Transform::from_scale(FINENESS, FINENESS);
+    let scale = Transform::from_scale(fineness, fineness);
     for shape in &scene.shapes {
         draw(&mut pixmap, shape, scale);
     }
-    pixmap.encode_png().map_err(|error| error.to_string())
+    Ok(pixmap)
 }
 
 fn draw(pixmap: &mut Pixmap, shape: &Shape, scale: Transform) {
@@ -38,6 +49,12 @@ fn draw(pixmap: &mut Pixmap, shape: &Shape, scale: Transform) {
                 corners => path_through(&corners.iter().map(|(x, y)| (x + at.0, y + at.1)).collect::<Vec<_>>()),
             };
             fill(pixmap, path, opaque(*paint), scale);
+        }
+        Shape::Picture { at, size, raster } => {
+            let picture = raster.pixmap();
+            let (across, down) = (size.0 / raster.width() as f32, size.1 / raster.height() as f32);
+            let place = scale.pre_translate(at.0, at.1).pre_scale(across, down);
+            pixmap.draw_pixmap(0, 0, picture.as_ref(), &PixmapPaint::default(), place, None);
         }
         Shape::Text { at, text, size, anchor, weight, paint, upright } => {
             let width = font::text_width(text, *size, *weight);
@@ -93,6 +110,19 @@ mod tests {
         assert_eq!((picture.width(), picture.height()), (40, 20));
         let red_at = |x, y| picture.pixel(x, y).unwrap().red();
         assert_eq!((red_at(5, 10), red_at(35, 10)), (255, 26));
+    }
+
+    #[test]
+    fn a_picture_is_drawn_larger_with_sharp_pixels() {
+        let mut scene = Scene::new(20.0, 10.0, "a red and a blue square");
+        let raster = Raster::new(2, 1, vec![255, 0, 0, 0, 0, 255]).unwrap();
+        scene.shapes.push(Shape::Picture { at: (0.0, 0.0), size: (20.0, 10.0), raster });
+        let drawn = to_raster(&scene, 1.0).unwrap();
+        let pixel = |x: usize| &drawn.rgb()[3 * x..3 * x + 3];
+        assert_eq!(
+            (pixel(1), pixel(9), pixel(10), pixel(18)),
+            (&[255, 0, 0][..], &[255, 0, 0][..], &[0, 0, 255][..], &[0, 0, 255][..])
+        );
     }
 
     #[test]

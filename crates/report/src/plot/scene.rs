@@ -1,6 +1,6 @@
 //! What a figure consists of.
 
-use super::Weight;
+use super::{Raster, Weight};
 
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
@@ -131,6 +131,15 @@ pub enum Shape {
         paint: Paint,
         /// Form.
         marker: Marker,
+    },
+    /// A picture made of pixels, which stay sharp when it is drawn larger.
+    Picture {
+        /// Upper left corner.
+        at: (f32, f32),
+        /// Width and height.
+        size: (f32, f32),
+        /// The pixels.
+        raster: Raster,
     },
     /// A line of text.
     Text {

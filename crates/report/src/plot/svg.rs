@@ -1,5 +1,6 @@
 //! A scene as SVG. Colours stand as attributes, so that a page's style sheet can replace them by class in the dark.
 
+use super::base64::base64;
 use super::scene::{DOT_RADIUS, corners};
 use super::{Anchor, Paint, Scene, Shape, Weight};
 use std::fmt::Write;
@@ -57,6 +58,16 @@ fn write_shape(svg: &mut String, shape: &Shape) {
                 writeln!(svg, "<polygon points=\"{}\" {}/>", listed(&points), colour("fill", *paint))
             }
         },
+        Shape::Picture { at, size, raster } => {
+            let [x, y, width, height] = [at.0, at.1, size.0, size.1].map(number);
+            // Encoding into memory fails for pictures too large to exist there.
+            let png = base64(&raster.png().unwrap_or_default());
+            writeln!(
+                svg,
+                "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\" \
+                 style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{png}\"/>"
+            )
+        }
         Shape::Text { at, text, size, anchor, weight, paint, upright } => {
             let (x, y) = (number(at.0), number(at.1));
             let anchor = match anchor {

@@ -1,0 +1,89 @@
+//! Facts about looking at states: an untrained policy has a σ, too, and that is enough for them.
+
+use super::*;
+use crate::preset::Preset;
+use crate::world::tests::source;
+
+fn with_run<T>(world: &str, agent: &str, then: impl FnOnce(&Look<'_>) -> T) -> T {
+    let source = source(world).unwrap();
+    let run = Run::new(&Preset::Minatar.config(world, agent).unwrap(), &source).unwrap();
+    let stop = AtomicBool::new(false);
+    then(&Look { run: &run, source: &source, noise: NoiseMode::Off, start_seed: 3, stop: &stop })
+}
+
+const AUDIT: Audit = Audit { states: 40, interactions: 400, continuations: 2, horizon: 5, epsilon: None, threads: 1 };
+
+#[test]
+fn an_agent_without_a_sigma_of_the_state_is_refused_with_those_that_have_one() {
+    for agent in ["eps-greedy", "noisynet", "sane-constant"] {
+        let wanted = Gallery { states: 1, interactions: 10, apart: 1 };
+        let found = with_run("risky-road", agent, |look| gallery(look, wanted, |_, _| ()).err().unwrap().to_string());
+        assert!(found.starts_with(&format!("{agent} has no σ(s)")) && found.contains("sane, q-sane"), "{found}");
+        assert!(!found.contains("noisynet,") && !found.contains("sane-constant,"), "{found}");
+    }
+}
+
+#[test]
+fn a_gallery_shows_the_ends_of_the_scale_in_order_and_repeats() {
+    for world in ["risky-road", "minatar/seaquest", "deep-sea/5"] {
+        let wanted = Gallery { states: 3, interactions: 300, apart: 4 };
+        let found = || with_run(world, "q-sane", |look| gallery(look, wanted, |_, _| ()).unwrap().unwrap());
+        let GalleryFound { gallery, pictures } = found();
+        assert_eq!((&gallery, &pictures), (&found().gallery, &found().pictures), "{world}");
+        assert_eq!(pictures.len(), gallery.smallest.len() + gallery.largest.len());
+        let sigmas =
+            |states: &[sane_record::GalleryState]| states.iter().map(|s| s.state.sigma_abs).collect::<Vec<_>>();
+        assert!(sigmas(&gallery.smallest).is_sorted() && sigmas(&gallery.largest).is_sorted_by(|a, b| b <= a));
+        let range = gallery.subject.sigma;
+        assert_eq!(
+            (gallery.smallest[0].state.sigma_abs, gallery.largest[0].state.sigma_abs),
+            (range.min_abs, range.max_abs)
+        );
+    }
+}
+
+#[test]
+fn an_audit_is_the_same_at_any_number_of_threads() {
+    let measure = |threads| {
+        with_run("risky-road", "sane", |look| audit(look, &Audit { threads, ..AUDIT }, |_, _| ()).unwrap().unwrap())
+    };
+    let alone = measure(1);
+    assert_eq!(alone.states.len(), 40);
+    assert_eq!(alone, measure(3));
+}
+
+#[test]
+fn at_a_horizon_of_one_step_the_harm_found_is_that_of_the_true_risk() {
+    let found = with_run("risky-road/9", "sane", |look| {
+        audit(look, &Audit { states: 200, interactions: 2_000, horizon: 1, ..AUDIT }, |_, _| ()).unwrap().unwrap()
+    });
+    // A crash now that another action avoids is part of the true risk, which also counts crashes that come later.
+    assert!(found.states.iter().all(|audited| audited.risk_harm <= audited.state.true_risk.unwrap() + 1e-9));
+    assert!(found.states.iter().any(|audited| 0.3 < audited.risk_harm), "no state was dangerous");
+    assert!(found.settings.world_has_chance && found.settings.epsilon == 0.0);
+}
+
+#[test]
+fn a_world_without_chance_gets_its_chance_from_random_actions_or_one_future_only() {
+    let settings = |epsilon| {
+        let wanted = Audit { epsilon, states: 5, interactions: 20, ..AUDIT };
+        with_run("deep-sea/5", "sane", |look| audit(look, &wanted, |_, _| ()).unwrap().unwrap()).settings
+    };
+    let (by_default, none) = (settings(None), settings(Some(0.0)));
+    assert_eq!((by_default.epsilon as f32, by_default.continuations), (0.05, 2));
+    assert_eq!((none.epsilon, none.continuations), (0.0, 1));
+}
+
+#[test]
+fn a_film_is_the_part_of_the_episode_that_was_asked_for() {
+    with_run("risky-road", "sane", |look| {
+        let whole = film(look, Filming { episode: 1, from: 0, length: 600 }, |_, _| ()).unwrap().unwrap();
+        assert!(!whole.was_cut && 3 < whole.frames.len());
+        let part = film(look, Filming { episode: 1, from: 1, length: 2 }, |_, _| ()).unwrap().unwrap();
+        assert!(part.was_cut);
+        assert_eq!(part.frames.iter().map(|frame| frame.state.interaction).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(part.frames[0].picture, whole.frames[1].picture);
+        let beyond = film(look, Filming { episode: 1, from: 600, length: 2 }, |_, _| ());
+        assert!(beyond.err().unwrap().to_string().starts_with("episode 1 lasts"));
+    });
+}

@@ -1,0 +1,270 @@
+//! An audit as files: a page and a text with what it says, its figures, its numbers.
+
+use super::judgement::{Judgement, Measure, MeasureJudgement};
+use super::predictors::predictor_figure;
+use super::scatter::scatter_figure;
+use super::words::{name, policy};
+use crate::digits::{self, grouped, hundredths, percent, scientific};
+use crate::plot::{escape, to_png, to_svg};
+use crate::statistics::Estimate;
+use crate::table::{MISSING, Table};
+use crate::{Figure, OutputFile, ReportError};
+use sane_record::RiskAudit;
+use serde_json::json;
+
+/// The files: `index.html`, `audit.md`, `audit.json`, and each figure as SVG and PNG.
+pub fn audit_files(audit: &RiskAudit, judgement: &Judgement) -> Result<Vec<OutputFile>, ReportError> {
+    let measures: Vec<Measure> = judgement.measures.iter().map(|judged| judged.measure).collect();
+    let mut figures = vec![scatter_figure(audit, &measures)];
+    figures.extend(predictor_figure(judgement));
+    let text = |path: &str, text: String| OutputFile { path: path.into(), bytes: text.into_bytes() };
+    let numbers = serde_json::to_string_pretty(&audit_json(audit, judgement)).expect("an audit is plain data");
+    let mut files = vec![
+        text("index.html", page(audit, judgement, &figures)),
+        text("audit.md", markdown(audit, judgement, &figures)),
+        text("audit.json", numbers),
+    ];
+    for figure in &figures {
+        let png =
+            to_png(&figure.scene).map_err(|reason| ReportError::Figure { figure: figure.name.clone(), reason })?;
+        files.push(text(&format!("{}.svg", figure.name), to_svg(&figure.scene)));
+        files.push(OutputFile { path: format!("{}.png", figure.name), bytes: png });
+    }
+    Ok(files)
+}
+
+/// The audit and what it says, as one object.
+pub fn audit_json(audit: &RiskAudit, judgement: &Judgement) -> serde_json::Value {
+    let RiskAudit { subject, settings, states } = audit;
+    json!({
+        "subject": subject, "settings": settings, "judgement": judgement,
+        "remarks": remarks(judgement), "states": states,
+    })
+}
+
+/// From this share of states with one and the same σ on, it is mentioned.
+const NOTABLE_SHARE: f64 = 0.1;
+
+/// What the numbers say, in sentences.
+pub fn remarks(judgement: &Judgement) -> Vec<String> {
+    let mut said: Vec<String> = judgement.measures.iter().map(remark).collect();
+    if NOTABLE_SHARE <= judgement.same_sigma_share && 1 < judgement.states {
+        said.push(format!(
+            "In {} of the states |σ| has one and the same value: the module that makes it is dead there, and σ says nothing.",
+            percent(judgement.same_sigma_share)
+        ));
+    }
+    said
+}
+
+fn remark(judged: &MeasureJudgement) -> String {
+    let of = match judged.measure {
+        Measure::RiskReturn => "the return that a random action loses",
+        Measure::RiskHarm => "the chance of a loss that the best action avoids",
+        Measure::TrueRisk => "the true risk",
+    };
+    let Some(rho) = judged.sigma.spearman else {
+        return format!("Nothing can be said about {of}: σ or the risk is the same in all states.");
+    };
+    let verdict = match rho.interval {
+        Some([low, _]) if 0.0 < low => "low |σ| goes with high risk, as the paper says",
+        Some([_, high]) if high < 0.0 => "low |σ| goes with low risk, against the paper",
+        _ => "these states do not decide whether low |σ| means high or low risk",
+    };
+    let beside = match judged.auc_difference {
+        Some(Estimate { interval: Some([low, _]), .. }) if 0.0 < low => {
+            " σ tells risky states better than the spread of Q."
+        }
+        Some(Estimate { interval: Some([_, high]), .. }) if high < 0.0 => {
+            " The spread of Q tells risky states better than σ."
+        }
+        Some(_) => " Whether σ or the spread of Q tells risky states better is not decided.",
+        None => "",
+    };
+    format!("By {of}, {verdict}: rank correlation of −|σ| with it {}.{beside}", estimate(Some(rho)))
+}
+
+/// `0.31 (0.12 to 0.48)`.
+fn estimate(estimate: Option<Estimate>) -> String {
+    match estimate {
+        None => MISSING.into(),
+        Some(Estimate { point, interval: None }) => hundredths(point),
+        Some(Estimate { point, interval: Some(interval) }) => {
+            format!("{} ({})", hundredths(point), digits::range(interval))
+        }
+    }
+}
+
+fn table(judgement: &Judgement) -> Table {
+    let columns = ["risk", "predictor", "rank correlation", "AUC", "risky states", "mean risk"];
+    let mut table = Table {
+        caption: "Does low σ mark risk? 95 % intervals in brackets".into(),
+        columns: columns.map(str::to_owned).into(),
+        notes: vec![
+            "Rank correlation: Spearman's, of the predictor with the risk; −|σ| is positive if low σ goes with high \
+             risk. AUC: probability that a risky state ranks above another one; ½ is chance. Risky are the riskiest quarter \
+             of the states, or a true risk of at least ½."
+                .into(),
+            "Spread of Q: highest minus mean action value, what the network itself expects a random action to cost. \
+             Shuffled: where 95 % of 2,000 random assignments of the same σ lie, and the share of them as far from chance as \
+             the one found (p)."
+                .into(),
+            format!(
+                "Intervals resample {} stretches of neighbouring states, since neighbours are alike.",
+                judgement.stretches
+            ),
+        ],
+        ..Table::default()
+    };
+    for judged in &judgement.measures {
+        let risk = match judged.measure {
+            Measure::RiskReturn => "return lost",
+            Measure::RiskHarm => "avoidable loss",
+            Measure::TrueRisk => "true risk",
+        };
+        let risky = format!("{} of {}", judged.risky_states, judgement.states);
+        for (name, prediction) in [("−|σ|", judged.sigma), ("spread of Q", judged.q_spread)] {
+            let cells = [
+                risk,
+                name,
+                &estimate(prediction.spearman),
+                &estimate(prediction.auc),
+                &risky,
+                &scientific(judged.mean),
+            ];
+            table.push(cells.map(str::to_owned).into());
+        }
+        let null = |range: Option<[f64; 2]>, p: Option<f64>| match (range, p) {
+            (Some(range), Some(p)) => format!("{} (p = {})", digits::range(range), p_words(p)),
+            _ => MISSING.into(),
+        };
+        let shuffled = judged.shuffled;
+        let cells = [
+            risk,
+            "−|σ| shuffled",
+            &null(shuffled.spearman_range, shuffled.spearman_p),
+            &null(shuffled.auc_range, shuffled.auc_p),
+            &risky,
+            &scientific(judged.mean),
+        ];
+        table.push(cells.map(str::to_owned).into());
+        let difference = estimate(judged.auc_difference);
+        table.push(
+            [risk, "−|σ| less spread of Q", "–", &difference, &risky, &scientific(judged.mean)]
+                .map(str::to_owned)
+                .into(),
+        );
+    }
+    table
+}
+
+fn p_words(p: f64) -> String {
+    format!("{p:.4}")
+}
+
+fn method(audit: &RiskAudit) -> String {
+    let settings = &audit.settings;
+    let chance = match (settings.world_has_chance, 0.0 < settings.epsilon) {
+        (true, false) => "each with chance of its own, the same for all actions".to_owned(),
+        (false, false) => {
+            "which is all there is, since neither the world nor the policy leaves anything to chance".to_owned()
+        }
+        (_, true) => format!(
+            "each with chance of its own, the same for all actions; the policy takes a random action with probability {}",
+            settings.epsilon
+        ),
+    };
+    format!(
+        "In {} states, sampled evenly in time, the world was copied, each of {} actions was tried, and the greedy policy \
+         played on: {} continuation{} of at most {} interactions, {chance}. Returns are discounted by {} and made of {} \
+         rewards; a future ends with the loss of a life or of the game. The best action of a continuation is chosen by \
+         the others.",
+        grouped(audit.states.len() as u64),
+        audit.subject.actions.len(),
+        settings.continuations,
+        if settings.continuations == 1 { "" } else { "s" },
+        settings.horizon_interactions,
+        // The discount was single-precision in the run; seven digits are what it had.
+        settings.gamma as f32,
+        settings.rewards,
+    )
+}
+
+fn markdown(audit: &RiskAudit, judgement: &Judgement, figures: &[Figure]) -> String {
+    let remarks: String = remarks(judgement).iter().map(|remark| format!("- {remark}\n")).collect();
+    let shown: String =
+        figures.iter().map(|figure| format!("![{0}]({0}.svg)\n\n{1}\n\n", figure.name, figure.caption)).collect();
+    format!(
+        "# Is low σ high risk? {}\n\n{}\n\n{}\n\n{remarks}\n{}{shown}",
+        name(&audit.subject),
+        policy(&audit.subject),
+        method(audit),
+        table(judgement).markdown()
+    )
+}
+
+fn page(audit: &RiskAudit, judgement: &Judgement, figures: &[Figure]) -> String {
+    let remarks: String = remarks(judgement).iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
+    let shown: String = figures
+        .iter()
+        .map(|figure| {
+            let (svg, caption) = (to_svg(&figure.scene), escape(&figure.caption));
+            format!("<figure class=\"wide\">\n{svg}<figcaption>{caption}</figcaption>\n</figure>\n")
+        })
+        .collect();
+    super::words::page(
+        &format!("Is low σ high risk? {}", name(&audit.subject)),
+        "",
+        &format!(
+            "<p>{}</p>\n<ul class=\"remarks\">\n{remarks}</ul>\n{}{shown}<h2>How it was measured</h2>\n<p>{}</p>\n",
+            escape(&policy(&audit.subject)),
+            table(judgement).html(),
+            escape(&method(audit))
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judgement::tests::{as_the_paper_expects, audit};
+    use super::*;
+
+    #[test]
+    fn an_audit_is_a_page_a_text_numbers_and_two_figures() {
+        let audit = as_the_paper_expects(60);
+        let files = audit_files(&audit, &Judgement::of(&audit)).unwrap();
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let figures = ["scatter.svg", "scatter.png", "predictors.svg", "predictors.png"];
+        assert_eq!(paths, [&["index.html", "audit.md", "audit.json"][..], &figures].concat());
+        let text = String::from_utf8(files[1].bytes.clone()).unwrap();
+        assert!(
+            text.contains("low |σ| goes with high risk, as the paper says") && text.contains("1.00 (1.00 to 1.00)")
+        );
+        let read: RiskAudit = serde_json::from_slice(&files[2].bytes).unwrap();
+        assert_eq!((read.subject, read.settings, read.states.len()), (audit.subject, audit.settings, 60));
+    }
+
+    #[test]
+    fn the_sign_decides_the_sentence() {
+        let turned: Vec<_> = (0..40).map(|i| (f64::from(i), [0.0, 1.0], f64::from(i), 0.0, None)).collect();
+        let said = remarks(&Judgement::of(&audit(&turned)));
+        assert!(said[0].contains("low |σ| goes with low risk, against the paper"), "{}", said[0]);
+        assert!(said[1].starts_with("Nothing can be said"), "{}", said[1]);
+    }
+
+    #[test]
+    fn a_dead_module_is_mentioned() {
+        let rows: Vec<_> = (0..40).map(|i| (f64::from(i % 2), [0.0, 1.0], f64::from(i), 0.0, None)).collect();
+        let said = remarks(&Judgement::of(&audit(&rows)));
+        assert!(said.last().unwrap().starts_with("In 50 % of the states"), "{said:?}");
+    }
+
+    #[test]
+    fn few_states_decide_nothing_and_one_state_is_no_error() {
+        let row = (0.1, [0.0, 1.0], 1.0, 0.0, None);
+        let audit = audit(&[row]);
+        let judgement = Judgement::of(&audit);
+        assert!(remarks(&judgement).iter().all(|said| said.starts_with("Nothing can be said")));
+        assert_eq!(audit_files(&audit, &judgement).unwrap().len(), 5);
+    }
+}

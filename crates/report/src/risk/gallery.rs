@@ -1,0 +1,120 @@
+//! A gallery as files: a picture per state, one page that holds them all, and the numbers.
+
+use super::card::{CardStyle, card};
+use super::words::{self, name, policy};
+use crate::plot::{Paint, Raster, Scene, escape, to_png, to_svg};
+use crate::{OutputFile, ReportError};
+use sane_record::{GalleryState, RiskGallery};
+
+/// The files: `index.html`, the pictures under the names the gallery gives them, `gallery.json`. `pictures` holds one
+/// frame for each smallest, then one for each largest.
+pub fn gallery_files(gallery: &RiskGallery, pictures: &[Raster]) -> Result<Vec<OutputFile>, ReportError> {
+    let style = CardStyle { actions: &gallery.subject.actions, widest_spread: widest_spread(gallery) };
+    let (small, large) = pictures.split_at(gallery.smallest.len().min(pictures.len()));
+    let cards = |states: &[GalleryState], pictures: &[Raster], end: &str, colour: Paint| -> Vec<Scene> {
+        let heading = |i: usize| format!("{end} |σ|, {} of {}", i + 1, states.len());
+        let pairs = states.iter().zip(pictures).enumerate();
+        pairs.map(|(i, (shown, raster))| card(&heading(i), colour, &shown.state, raster, style)).collect()
+    };
+    let smallest = cards(&gallery.smallest, small, "smallest", Paint::Colour(1));
+    let largest = cards(&gallery.largest, large, "largest", Paint::Colour(2));
+    let json = serde_json::to_string_pretty(gallery).expect("a gallery is plain data");
+    let mut files = vec![
+        OutputFile { path: "index.html".into(), bytes: page(gallery, &smallest, &largest).into_bytes() },
+        OutputFile { path: "gallery.json".into(), bytes: json.into_bytes() },
+    ];
+    for (shown, scene) in gallery.smallest.iter().chain(&gallery.largest).zip(smallest.iter().chain(&largest)) {
+        let bytes = to_png(scene).map_err(|reason| ReportError::Figure { figure: shown.picture.clone(), reason })?;
+        files.push(OutputFile { path: shown.picture.clone(), bytes });
+    }
+    Ok(files)
+}
+
+/// One scale for the bars of all cards, so that states can be compared.
+fn widest_spread(gallery: &RiskGallery) -> f64 {
+    let spread = |shown: &GalleryState| {
+        let (low, high) =
+            shown.state.q.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &q| (low.min(q), high.max(q)));
+        high - low
+    };
+    gallery.smallest.iter().chain(&gallery.largest).map(spread).fold(0.0, f64::max)
+}
+
+fn page(gallery: &RiskGallery, smallest: &[Scene], largest: &[Scene]) -> String {
+    let title = format!("Smallest and largest σ: {}", name(&gallery.subject));
+    let section = |heading: &str, cards: &[Scene]| {
+        let figures: String = cards.iter().map(|scene| format!("<figure>\n{}</figure>\n", to_svg(scene))).collect();
+        format!("<section>\n<h2>{heading}</h2>\n<div class=\"cards\">\n{figures}</div>\n</section>\n")
+    };
+    let body = format!(
+        "<p>{}</p>\n<p class=\"note\">The paper expects small |σ| where a wrong action costs much, and large |σ| where it \
+         costs little. Pictures show what σ singles out; whether that is risk, <code>sane risk audit</code> measures. Two \
+         states of one episode are at least {} interactions apart, and no two look alike. The bars of all pictures have \
+         one scale.</p>\n{}{}",
+        escape(&policy(&gallery.subject)),
+        gallery.apart_interactions,
+        section("Smallest |σ|: little noise", smallest),
+        section("Largest |σ|: much noise", largest),
+    );
+    words::page(&title, CARDS, &body)
+}
+
+const CARDS: &str = ".cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(30rem, 100%), 1fr)); \
+gap: 1rem; align-items: start; }
+.cards figure { margin: 0; border: 1px solid var(--grid); border-radius: 6px; overflow: hidden; }
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sane_record::{RiskSubject, SCHEMA_VERSION, SeenState, SigmaRange};
+
+    fn gallery() -> RiskGallery {
+        let shown = |picture: &str, sigma_abs: f64| GalleryState {
+            picture: picture.into(),
+            state: SeenState {
+                episode: 0,
+                interaction: 7,
+                sigma_abs,
+                q: vec![1.0, 1.5],
+                action: 1,
+                noise_changed_action: false,
+                true_risk: None,
+            },
+        };
+        RiskGallery {
+            subject: RiskSubject {
+                schema_version: SCHEMA_VERSION,
+                world: "minatar/<b>".into(),
+                profile: "paper".into(),
+                agent: "sane".into(),
+                seed: 1,
+                trained_interactions: 20_000,
+                noise: "off".into(),
+                start_seed: 0,
+                actions: vec!["noop".into(), "fire".into()],
+                episodes: 1,
+                interactions: 300,
+                sigma: SigmaRange { mean_abs: 0.02, min_abs: 0.01, max_abs: 0.03 },
+            },
+            apart_interactions: 15,
+            smallest: vec![shown("smallest-1.png", 0.01)],
+            largest: vec![shown("largest-1.png", 0.03)],
+        }
+    }
+
+    #[test]
+    fn a_gallery_is_a_page_its_numbers_and_a_picture_per_state() {
+        let raster = Raster::new(2, 2, vec![9; 12]).unwrap();
+        let files = gallery_files(&gallery(), &[raster.clone(), raster]).unwrap();
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["index.html", "gallery.json", "smallest-1.png", "largest-1.png"]);
+        let page = String::from_utf8(files[0].bytes.clone()).unwrap();
+        assert!(page.contains("minatar/&lt;b&gt;, sane, seed 1 after 20,000 interactions") && !page.contains("<b>"));
+        assert!(page.contains("--paper:") && page.contains("prefers-color-scheme: dark"), "the page has its colours");
+        assert!(page.matches("data:image/png;base64,").count() == 2 && !page.contains("src=\"http"));
+        let read: RiskGallery = serde_json::from_slice(&files[1].bytes).unwrap();
+        assert_eq!(read, gallery());
+        assert!(files[2].bytes.starts_with(b"\x89PNG"));
+    }
+}

@@ -1,0 +1,68 @@
+//! How numbers and subjects of risk are put into words.
+
+use crate::digits::{grouped, scientific, with_decimals};
+use crate::plot::escape;
+use sane_record::RiskSubject;
+
+/// `boxing, q-sane, seed 1`.
+pub fn name(subject: &RiskSubject) -> String {
+    format!("{}, {}, seed {}", subject.world, subject.agent, subject.seed)
+}
+
+/// Which policy was looked at, in a sentence.
+pub fn policy(subject: &RiskSubject) -> String {
+    let noise = if subject.noise == "on" { "with its noise" } else { "without noise" };
+    format!(
+        "{} after {} interactions of training, played {noise} for {} interactions ({} episode{}, start seed {}). |σ| \
+         there: mean {}, from {} to {}.",
+        name(subject),
+        grouped(subject.trained_interactions),
+        grouped(subject.interactions),
+        grouped(subject.episodes),
+        if subject.episodes == 1 { "" } else { "s" },
+        subject.start_seed,
+        sigma(subject.sigma.mean_abs),
+        sigma(subject.sigma.min_abs),
+        sigma(subject.sigma.max_abs),
+    )
+}
+
+/// A page that needs nothing beside it. `style` comes after the common one.
+pub fn page(title: &str, style: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: {title}</title>\n\
+         <style>\n{palette}{common}{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n",
+        title = escape(title),
+        palette = crate::PALETTE_CSS,
+        common = include_str!("../../assets/page.css"),
+    )
+}
+
+/// |σ| with as many digits as tell states apart.
+pub fn sigma(value: f64) -> String {
+    if value == 0.0 || (1e-4..1.0).contains(&value) {
+        return with_decimals(value, 5);
+    }
+    scientific(value)
+}
+
+/// Digits after the point that show differences within `range` to about two digits.
+pub fn decimals_for(range: f64) -> usize {
+    if !range.is_finite() || range <= 0.0 {
+        return 2;
+    }
+    (1.0 - range.log10().floor()).clamp(0.0, 6.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_follow_the_differences_to_be_shown() {
+        assert_eq!([150.0, 30.0, 3.0, 0.2, 0.03, 0.0, f64::NAN].map(decimals_for), [0, 0, 1, 2, 3, 2, 2]);
+        assert_eq!([0.01234, 2.5, 0.0].map(sigma)[..], ["0.01234", "2.50", "0.00000"]);
+    }
+}

@@ -4,26 +4,33 @@
 //! config.toml   the resolved configuration          events.jsonl       what happened, repeats bit for bit
 //! lock          held while a process works here     timings.jsonl      what depends on clock and machine
 //! checkpoints/  the whole state, the last two       evaluations.jsonl  results of `sane eval`
-//!                                                   tensorboard/       the numbers once more
+//! film.bin      the newest episode, for the eye     tensorboard/       the numbers once more
 //! ```
 
 use crate::LabError;
 use crate::checkpoint::{CheckpointStore, Loaded};
 use crate::config::{RunConfig, differences, from_toml, to_toml};
+use crate::film::Camera;
 use crate::journal::{Journal, Positions};
 use crate::lock::RunLock;
 use crate::observer::Observer;
 use crate::run::{Parts, Run, encode};
 use crate::stopwatch::Lap;
 use crate::world::WorldSource;
+use sane_agent::Decision;
 use sane_env::{AgentSteps, WorldFault};
 use sane_record::{EvaluationFinished, Event, JsonlFile, StopReason};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Keys that may differ from those of an earlier start: they say how long and how often to save, not what is computed.
-const FREE_KEYS: [&str; 4] =
-    ["training.total_interactions", "record.checkpoint_interval", "world.python", "world.timeout_seconds"];
+const FREE_KEYS: [&str; 5] = [
+    "training.total_interactions",
+    "record.checkpoint_interval",
+    "record.film_interval",
+    "world.python",
+    "world.timeout_seconds",
+];
 
 /// What to do with a run that is already there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +55,7 @@ pub struct OpenRun {
 pub struct RunFiles {
     checkpoints: CheckpointStore,
     journal: Journal,
+    camera: Camera,
     saved_at: Option<AgentSteps>,
     _lock: RunLock,
 }
@@ -95,7 +103,8 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
         None => (Run::new(config, source)?, Positions::default(), None),
     };
     let journal = Journal::resume(folder, positions)?;
-    let mut files = RunFiles { checkpoints, journal, saved_at, _lock: lock };
+    let camera = Camera::new(folder, config.record.film_interval);
+    let mut files = RunFiles { checkpoints, journal, camera, saved_at, _lock: lock };
     files.journal.process_started(run.clock.steps().0)?;
     Ok(OpenRun { run, files, notes })
 }
@@ -137,6 +146,11 @@ impl RunFiles {
         self.journal.event(&event)?;
         observer.event(&event);
         Ok(())
+    }
+
+    /// Shows a decision, and the world it was made in, to the camera.
+    pub fn film(&mut self, run: &Run, decision: &Decision) {
+        self.camera.decided(run, decision);
     }
 
     /// Records how fast a stretch was.

@@ -13,6 +13,7 @@ mod digest;
 mod error;
 mod evaluate;
 mod export;
+mod film;
 mod folder;
 mod journal;
 mod lock;

@@ -112,10 +112,14 @@ fn paper(world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
             interval: AgentSteps(10_000),
             histogram_interval: AgentSteps(250_000),
             checkpoint_interval: AgentSteps(100_000),
+            film_interval: FILM_INTERVAL,
         },
         learner: AgentConfig { exploration, network, ..AgentConfig::default() },
     })
 }
+
+/// Seconds between films: often enough to watch, too seldom to be felt.
+const FILM_INTERVAL: u64 = 120;
 
 /// Minutes on two cores: less of everything, the smaller network of Mnih et al. 2013 for screens, a learning rate five times
 /// the paper's, a fresher target, and a discount that looks 20 decisions ahead instead of 100, since early values are the
@@ -136,6 +140,7 @@ fn quick(paper: RunConfig) -> RunConfig {
         interval: AgentSteps(2_000),
         histogram_interval: AgentSteps(20_000),
         checkpoint_interval: AgentSteps(20_000),
+        film_interval: FILM_INTERVAL,
     };
     if config.learner.network == NetworkSpec::nature() {
         config.learner.network = NetworkSpec::nips();
@@ -211,6 +216,7 @@ fn gym(paper: RunConfig) -> RunConfig {
         interval: AgentSteps(1_000),
         histogram_interval: AgentSteps(20_000),
         checkpoint_interval: AgentSteps(20_000),
+        film_interval: FILM_INTERVAL,
     };
     config.learner.optimiser.learning_rate = 5e-4;
     config

@@ -92,6 +92,16 @@ impl Statistics {
         (0 < count).then(|| self.last_returns.iter().sum::<f64>() / count as f64)
     }
 
+    /// Interactions of the episode so far.
+    pub fn episode_interactions(&self) -> u64 {
+        self.episode.interactions
+    }
+
+    /// Sum of the episode's raw rewards so far.
+    pub fn episode_return(&self) -> f64 {
+        self.episode.return_raw
+    }
+
     /// Share of the interval's interactions in which exploration changed the action.
     pub fn explored_share(&self) -> Option<f64> {
         self.interval.explored_share()

@@ -31,6 +31,7 @@ pub fn train(
     while run.clock.steps() < training.total_interactions {
         let mode = run.act_mode();
         let decision = watch.time(Phase::Act, || run.learner.act(run.stack.state(), mode, &mut run.rng.noise));
+        files.film(run, &decision);
         let step = watch.time(Phase::Emulator, || run.world.step(decision.action, &mut run.frame));
         if let Some(fault) = run.world.fault() {
             return Err(files.interrupt(run, fault));

@@ -6,6 +6,7 @@
 
 mod error;
 mod event;
+mod film;
 mod jsonl;
 mod risk;
 mod scan;
@@ -18,6 +19,7 @@ pub use event::{
     EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RunFinished, RunStarted,
     SCHEMA_VERSION, SigmaRange,
 };
+pub use film::{FILM_VERSION, FilmHead, FilmPictures, PackedPictures, read_film, write_film};
 pub use jsonl::{JsonlFile, Records, read_jsonl};
 pub use risk::{
     ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState,

@@ -10,7 +10,7 @@ pub struct Key {
 }
 
 /// All keys, in the order of the file.
-pub const KEYS: [Key; 45] = [
+pub const KEYS: [Key; 46] = [
     key("agent", "name of the agent; `sane agents` lists them"),
     key("seed", "seed of all random streams, 0 to 2^63 − 1"),
     key("world.name", "the world: an Atari game, minatar/<game>, deep-sea/<size>, risky-road, gym:<id>"),
@@ -29,6 +29,7 @@ pub const KEYS: [Key; 45] = [
     key("record.interval", "interactions from one interval record to the next"),
     key("record.histogram_interval", "interactions from one set of parameter histograms to the next"),
     key("record.checkpoint_interval", "interactions from one checkpoint to the next; never changes results"),
+    key("record.film_interval", "seconds from one film of the newest episode (film.bin) to the next; 0: no films"),
     key("learner.gamma", "discount γ, in [0, 1]"),
     key("learner.double_q", "whether the online network chooses the action the target network values: true, false"),
     key("learner.clip_gradient_norm", "largest norm of the gradient, above 0; left out: not clipped"),

@@ -123,6 +123,21 @@ struct Play {
     generator: Mt19937,
 }
 
+impl Play {
+    /// Whether the game has what this claims, and no sum with its numbers goes wrong.
+    fn is_sound(&self, game: &Game) -> bool {
+        const BIGGEST: i32 = 1 << 28;
+        let Tally { score, reward, lives, mode, memo, over: _ } = self.tally;
+        let numbers = [score, reward, lives, mode, self.paddles[0], self.paddles[1]];
+        game.modes.contains(&self.mode)
+            && (self.difficulty == DIFFICULTY_AT_LOAD || game.difficulties.contains(&self.difficulty))
+            && Joystick::from_id(self.held.id()).is_some()
+            && numbers.iter().chain(&memo).all(|number| (-BIGGEST..BIGGEST).contains(number))
+            && self.frames < 1 << 48
+            && self.episode_frames < 1 << 48
+    }
+}
+
 /// All of an [`Ale`] but the ROM: restored into any `Ale` of the same game it continues bit for bit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AleSnapshot {
@@ -306,7 +321,15 @@ impl Ale {
     pub fn screen_gray(&self, out: &mut [u8]) {
         let gray = self.gray_table();
         assert_eq!(out.len(), self.screen().len(), "screen_gray: {} bytes for the screen", out.len());
-        out.iter_mut().zip(self.screen()).for_each(|(pixel, &index)| *pixel = gray[usize::from(index)]);
+        // Most groups of eight pixels equal the one before. A screen has a multiple of eight.
+        let (mut seen, mut shown) = ([0; 8], [gray[0]; 8]);
+        for (pixels, group) in out.as_chunks_mut::<8>().0.iter_mut().zip(self.screen().as_chunks::<8>().0) {
+            if *group != seen {
+                seen = *group;
+                shown = seen.map(|index| gray[usize::from(index)]);
+            }
+            *pixels = shown;
+        }
     }
 
     /// The screen in colour, three bytes per pixel.
@@ -335,8 +358,11 @@ impl Ale {
         AleSnapshot { console: self.console.snapshot(), play: self.play.clone() }
     }
 
-    /// Takes a snapshot of the same game back; one of another cartridge is refused and changes nothing.
+    /// Takes a snapshot of the same game back; one of another cartridge or a damaged one is refused and changes nothing.
     pub fn restore(&mut self, snapshot: &AleSnapshot) -> Result<(), SnapshotMismatch> {
+        if !snapshot.play.is_sound(self.game) {
+            return Err(SnapshotMismatch::Damaged);
+        }
         self.console.restore(&snapshot.console)?;
         self.play = snapshot.play.clone();
         Ok(())

@@ -9,9 +9,28 @@ const M: usize = 397;
 
 /// MT19937 with the classic single-integer initialisation, 32-bit outputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Saved")]
 pub struct Mt19937 {
     words: Vec<u32>,
     next: usize,
+}
+
+/// A generator as it was saved, not checked yet.
+#[derive(Deserialize)]
+struct Saved {
+    words: Vec<u32>,
+    next: usize,
+}
+
+impl TryFrom<Saved> for Mt19937 {
+    type Error = String;
+
+    fn try_from(Saved { words, next }: Saved) -> Result<Self, String> {
+        if words.len() != N {
+            return Err(format!("a Mersenne Twister of {} words, expected {N}; the file is damaged", words.len()));
+        }
+        Ok(Self { words, next })
+    }
 }
 
 impl Mt19937 {

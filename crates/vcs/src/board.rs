@@ -1,7 +1,9 @@
 //! The board: which chip answers an address.
 
+use std::sync::Arc;
+
 use crate::cartridge::Cartridge;
-use crate::cpu::{Registers, WriteEffect, WritePlace};
+use crate::cpu::{Program, Registers, WriteEffect, WritePlace};
 use crate::film::Film;
 use crate::memory::Memory;
 use crate::riot::Riot;
@@ -11,6 +13,8 @@ use crate::tia::Tia;
 #[derive(Debug, Clone)]
 pub(crate) struct Board {
     pub registers: Registers,
+    /// What the cartridge holds, as instructions.
+    pub program: Arc<Program>,
     pub cartridge: Cartridge,
     pub ram: Memory,
     pub riot: Riot,
@@ -31,6 +35,18 @@ impl Board {
         }
     }
 
+    /// The byte at an address of RAM or of the plain part of the cartridge; reading it has no effect.
+    #[inline(always)]
+    pub fn peek(&self, address: u16) -> Option<u8> {
+        if address & 0x1000 != 0 {
+            self.cartridge.plain_byte(address)
+        } else if address & 0x280 == 0x80 {
+            Some(self.ram.get(address))
+        } else {
+            None
+        }
+    }
+
     /// Writes a byte at a cycle.
     #[inline(always)]
     pub fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> WriteEffect {
@@ -42,8 +58,9 @@ impl Board {
         }
     }
 
+    /// Reads a byte of the TIA or the RIOT.
     #[inline(never)]
-    fn read_chip(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
+    pub fn read_chip(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
         if address & 0x80 == 0 {
             self.tia.read(address, cycle, noise, &mut self.film)
         } else {
@@ -51,12 +68,13 @@ impl Board {
         }
     }
 
+    /// Writes to anything but RAM.
     #[inline(never)]
-    fn write_chip(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> WriteEffect {
+    pub fn write_chip(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> WriteEffect {
         if address & 0x1000 != 0 {
             self.cartridge.write(address, value);
         } else if address & 0x80 == 0 {
-            return self.tia.write(address as u8, value, cycle, place, &mut self.film);
+            return self.tia.write_placed(address as u8, value, cycle, place, &mut self.film);
         } else {
             self.riot.write(address, value, cycle);
         }

@@ -15,12 +15,11 @@ use crate::memory::Memory;
 use dpc::Dpc;
 
 /// Program bytes kept for every kind; shorter programs are padded, so that a masked address is always inside.
-const ROM_SIZE: usize = 0x4000;
-/// The window, and room behind it for fetching four bytes at its last address.
-const VIEW_SIZE: usize = 0x1000 + 4;
-
-/// The most bytes of two instructions.
-const TWO_INSTRUCTIONS: u16 = 6;
+pub(crate) const ROM_SIZE: usize = 0x4000;
+const VIEW_SIZE: usize = 0x1000;
+/// In a slice of 1 KiB that may be shown anywhere, no instruction from here on is plain: in the last quarter of the window
+/// the bank switches follow.
+const SLICE_PLAIN_END: usize = 0x3e0;
 
 /// How a cartridge decodes its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -129,9 +128,6 @@ pub struct Cartridge {
     kind: CartridgeKind,
     plain_first: u16,
     plain_length: u16,
-    /// The plain part as addresses, without the last ones, from which two instructions could reach its end.
-    code_first: u16,
-    code_length: u16,
     state: CartridgeState,
     view: [u8; VIEW_SIZE],
 }
@@ -143,6 +139,13 @@ pub(crate) struct CartridgeState {
     segments: [u16; 4],
     ram: Memory,
     dpc: Dpc,
+}
+
+impl CartridgeState {
+    /// Whether a state read back from a file points into the program.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.segments.iter().all(|&segment| segment % 0x400 == 0 && usize::from(segment) < ROM_SIZE)
+    }
 }
 
 impl Cartridge {
@@ -160,16 +163,7 @@ impl Cartridge {
         let (plain_first, plain_end) = kind.plain();
         let state = CartridgeState { segments: [u16::MAX; 4], ram: Memory([0; 128]), dpc: Dpc::default() };
         let plain_length = plain_end - plain_first;
-        let mut cartridge = Self {
-            rom: Arc::new(rom),
-            kind,
-            plain_first,
-            plain_length,
-            code_first: 0x1000 + plain_first,
-            code_length: plain_length.saturating_sub(TWO_INSTRUCTIONS),
-            state,
-            view: [0; VIEW_SIZE],
-        };
+        let mut cartridge = Self { rom: Arc::new(rom), kind, plain_first, plain_length, state, view: [0; VIEW_SIZE] };
         cartridge.select_first_bank();
         Ok(cartridge)
     }
@@ -222,20 +216,47 @@ impl Cartridge {
         }
     }
 
-    /// Where [`Cartridge::code`] has the instruction at an address, if it, the one behind it and what follows are plain.
+    /// The byte at an address of the plain part of the window.
     #[inline(always)]
-    pub(crate) fn plain_code(&self, address: u16) -> Option<usize> {
-        if (address & 0x1fff).wrapping_sub(self.code_first) < self.code_length {
-            Some(usize::from(address & 0xfff))
-        } else {
-            None
-        }
+    pub(crate) fn plain_byte(&self, address: u16) -> Option<u8> {
+        let offset = address & 0xfff;
+        if offset.wrapping_sub(self.plain_first) < self.plain_length { Some(self.byte(offset)) } else { None }
     }
 
-    /// A byte of the window as it is shown.
+    /// Whether an address lies in the plain part of the window.
     #[inline(always)]
-    pub(crate) fn code(&self, at: usize) -> u8 {
-        self.view[at]
+    pub(crate) fn is_plain_address(&self, address: u16) -> bool {
+        address & 0x1000 != 0 && (address & 0xfff).wrapping_sub(self.plain_first) < self.plain_length
+    }
+
+    /// Which byte of the program an address of the window shows.
+    #[inline(always)]
+    pub(crate) fn slot(&self, address: u16) -> usize {
+        usize::from(self.state.segments[usize::from(address >> 10 & 3)]) + usize::from(address & 0x3ff)
+    }
+
+    /// Three bytes of the program; behind its end come zeros.
+    pub(crate) fn program_bytes(&self, slot: usize) -> [u8; 3] {
+        std::array::from_fn(|i| self.rom.get(slot + i).copied().unwrap_or(0))
+    }
+
+    /// Whether two bytes of the program are always shown at the same distance.
+    pub(crate) fn is_same_bank(&self, slot: usize, other: usize) -> bool {
+        slot / self.bank_size() == other / self.bank_size()
+    }
+
+    /// Whether so many bytes of the program are always shown one behind the other, in the plain part of the window.
+    pub(crate) fn is_plain_in_bank(&self, slot: usize, length: usize) -> bool {
+        let first = slot % self.bank_size();
+        let (plain_first, plain_end) = match self.kind {
+            CartridgeKind::E0 => (0, SLICE_PLAIN_END),
+            _ => (usize::from(self.plain_first), usize::from(self.plain_first + self.plain_length)),
+        };
+        plain_first <= first && first + length <= plain_end
+    }
+
+    fn bank_size(&self) -> usize {
+        if self.kind == CartridgeKind::E0 { 0x400 } else { 0x1000 }
     }
 
     #[inline(always)]

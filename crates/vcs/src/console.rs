@@ -1,12 +1,14 @@
 //! The console: one frame of input in, RAM and a picture out. A clone is a complete snapshot.
 
+use std::sync::Arc;
+
 use sane_env::Mt19937;
 use serde::{Deserialize, Serialize};
 
 use crate::board::Board;
 use crate::cartridge::{Cartridge, CartridgeKind, CartridgeState};
 use crate::config::{ConsoleConfig, Input, PictureMode};
-use crate::cpu::{self, Halt, Registers};
+use crate::cpu::{self, Halt, Program, Registers};
 use crate::film::Film;
 use crate::memory::Memory;
 use crate::riot::Riot;
@@ -16,6 +18,11 @@ use crate::tia::Tia;
 const SYSTEM_SEED: u32 = 4_753_849;
 /// A frame that has not ended after so many instructions is broken off and goes on in the next call.
 const INSTRUCTION_CAP: i32 = 25_000;
+
+/// Almost two years without a reset; the arithmetic of a frame has room for four times as many.
+const CYCLES_AT_MOST: u64 = 1 << 46;
+/// More rows than any picture has.
+const ROWS_AT_MOST: u32 = 1 << 16;
 
 /// What [`Console::run_frame`] tells about the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +52,7 @@ impl Console {
         let timer = timer_draw(&mut random);
         let board = Board {
             registers: Registers::reset(0),
+            program: Arc::new(Program::decode(&cartridge)),
             cartridge,
             ram,
             riot: Riot::reset(timer),
@@ -142,6 +150,13 @@ impl Console {
     }
 }
 
+#[cfg(test)]
+impl Console {
+    pub(crate) fn board_mut(&mut self) -> &mut Board {
+        &mut self.board
+    }
+}
+
 /// 25 to 99.
 fn timer_draw(random: &mut Mt19937) -> u8 {
     25 + (random.next_u32() % 75) as u8
@@ -174,6 +189,22 @@ pub enum SnapshotMismatch {
         /// The kind in the console.
         expected: CartridgeKind,
     },
+    /// It holds something that no console can come to.
+    #[error("the snapshot holds a state that no console can come to; it is damaged, take another one")]
+    Damaged,
+}
+
+impl Snapshot {
+    /// Whether a console could have come to this state, as far as going on from it depends on that.
+    fn is_sound(&self) -> bool {
+        self.cycle < CYCLES_AT_MOST
+            && self.config.height <= ROWS_AT_MOST
+            && self.config.first_line <= ROWS_AT_MOST
+            && self.cartridge.is_sound()
+            && self.riot.is_sound(self.cycle)
+            && self.tia.is_sound(self.cycle)
+            && self.film.is_sound(&self.tia, 3 * self.cycle)
+    }
 }
 
 impl Console {
@@ -182,6 +213,9 @@ impl Console {
         let expected = self.board.cartridge.kind();
         if snapshot.kind != expected {
             return Err(SnapshotMismatch::Cartridge { found: snapshot.kind, expected });
+        }
+        if !snapshot.is_sound() {
+            return Err(SnapshotMismatch::Damaged);
         }
         self.config = snapshot.config;
         self.board.cartridge.set_state(snapshot.cartridge);
@@ -194,5 +228,57 @@ impl Console {
         self.partial = snapshot.partial;
         self.random.clone_from(&snapshot.random);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sane_env::Stream;
+
+    /// A program of instructions that reach RAM, the chips and the program itself, in a random order.
+    fn program(kind: CartridgeKind, seed: u64) -> Vec<u8> {
+        const PAGES: [u8; 8] = [0x00, 0x02, 0x10, 0xf0, 0xf3, 0xf7, 0xff, 0x01];
+        let mut stream = Stream::named(seed, "program");
+        let mut pick = |bytes: &[u8]| match stream.below(bytes.len() as u64 + 1) as usize {
+            i if i < bytes.len() => bytes[i],
+            _ => stream.next_u64() as u8,
+        };
+        let mut bytes = Vec::new();
+        while bytes.len() < kind.sizes().0 {
+            let opcode = match pick(&[0x85, 0xa9, 0xa5, 0xb1, 0xbd, 0xca, 0xd0, 0x20, 0x60, 0x48, 0x95, 0xc6]) {
+                // Those would stop the processor for good.
+                jam if jam & 0x1f == 0x12 || jam & 0x9f == 0x02 => 0xea,
+                opcode => opcode,
+            };
+            bytes.extend([opcode, pick(&[0x02, 0x0d, 0x1b, 0x80, 0xff, 0x84, 0xf8, 0x2a, 0x96]), pick(&PAGES)]);
+        }
+        bytes.truncate(kind.sizes().0);
+        bytes
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn decoded_instructions_do_what_their_bytes_do(
+            kind in prop::sample::select(CartridgeKind::ALL.to_vec()), seed in any::<u64>(), stack in any::<u8>(),
+        ) {
+            let cartridge = Cartridge::new(kind, &program(kind, seed)).expect("the size fits");
+            let mut decoded = Console::power_on(cartridge, ConsoleConfig::default());
+            decoded.reset();
+            decoded.board.registers.s = stack;
+            let mut literal = decoded.clone();
+            literal.board.program = Arc::new(Program::literal());
+            for frame in 0..6 {
+                let input = Input { fire: frame % 2 == 0, ..Input::default() };
+                let mode = if frame % 3 == 0 { PictureMode::Coloured } else { PictureMode::CollisionsOnly };
+                prop_assert_eq!(decoded.run_frame(&input, mode), literal.run_frame(&input, mode));
+                // Only used within a frame.
+                decoded.board.registers.wires = literal.board.registers.wires;
+                prop_assert!(decoded.snapshot() == literal.snapshot(), "frame {}", frame);
+            }
+        }
     }
 }

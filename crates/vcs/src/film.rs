@@ -8,18 +8,20 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::PictureMode;
-use crate::tia::{BLACK_ROW, Canvas, PictureRow, Tia, WIDTH};
+use crate::tia::{BLACK_ROW, Canvas, NO_REGISTER, PictureRow, Tia, WIDTH};
 
 /// More exposures than this are developed rather than kept.
 const MOST_EXPOSURES: usize = 4;
 
-/// A write that changed the picture chip.
+/// A write that changed the picture chip: from the top, clocks since the exposure began, register, value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Write {
-    /// Clocks since the exposure began.
-    clock: u32,
-    register: u8,
-    value: u8,
+struct Write(u64);
+
+impl Write {
+    #[inline(always)]
+    fn new(clocks: u64, register: u8, value: u8) -> Self {
+        Self(clocks << 16 | u64::from(register) << 8 | u64::from(value))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +54,32 @@ pub(crate) struct Film {
     dimmed: bool,
 }
 
+impl Exposure {
+    /// Whether one read back from a file can be developed: its writes follow each other, except those that only tell how
+    /// far was drawn.
+    fn is_sound(&self, clock: u64) -> bool {
+        let mut latest = 0;
+        let in_order = self.writes.iter().all(|&Write(write)| {
+            let (at, register) = (write >> 16, (write >> 8) as u8);
+            let follows = latest <= at && register < NO_REGISTER;
+            latest = if follows { at } else { latest };
+            follows || register == NO_REGISTER
+        });
+        in_order && self.first_clock <= clock && self.before.is_sound(self.first_clock / 3)
+    }
+}
+
 impl Film {
+    /// Whether a film read back from a file belongs to this chip, which has come to a clock.
+    pub fn is_sound(&self, tia: &Tia, clock: u64) -> bool {
+        self.writes.is_empty()
+            && self.pictures.iter().all(|picture| {
+                picture.rows.len() == tia.height()
+                    && picture.undeveloped.len() <= MOST_EXPOSURES
+                    && picture.undeveloped.iter().all(|exposure| exposure.is_sound(clock))
+            })
+    }
+
     /// Two black pictures.
     pub fn black(height: u32) -> Self {
         let picture = Picture { rows: vec![BLACK_ROW; height as usize], undeveloped: Vec::new() };
@@ -136,8 +163,8 @@ impl Film {
         for exposure in picture.undeveloped.drain(..) {
             let mut tia = exposure.before;
             let mut print = Print { rows: &mut picture.rows };
-            for write in exposure.writes {
-                tia.replay(write.register, write.value, exposure.first_clock + u64::from(write.clock), &mut print);
+            for Write(write) in exposure.writes {
+                tia.replay((write >> 8) as u8, write as u8, exposure.first_clock + (write >> 16), &mut print);
             }
             tia.ask(exposure.asked);
             tia.draw_what_was_asked(&mut print);
@@ -186,10 +213,10 @@ impl Canvas for Film {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, clock: u64, register: u8, value: u8) {
         if !self.coloured {
-            self.writes.push(Write { clock: (clock - self.first_clock) as u32, register, value });
+            self.writes.push(Write::new(clock - self.first_clock, register, value));
         }
     }
 }

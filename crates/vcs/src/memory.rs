@@ -14,6 +14,12 @@ impl Memory {
         self.0[usize::from(address & 0x7f)]
     }
 
+    /// The address held by two bytes.
+    #[inline(always)]
+    pub fn pointer(&self, address: u16) -> u16 {
+        u16::from_le_bytes([self.get(address), self.get(address + 1)])
+    }
+
     /// Changes the byte at the low seven bits of the address.
     #[inline(always)]
     pub fn set(&mut self, address: u16, value: u8) {

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{ConsoleConfig, Controller, Input};
 
+/// Intervals of the timer, as powers of two.
+const SHIFTS: [u8; 4] = [0, 3, 6, 10];
+
 /// Ports and timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Riot {
@@ -80,12 +83,19 @@ impl Riot {
             1 => self.direction_a = value,
             _ if address & 0x14 == 0x14 => {
                 self.timer = value;
-                self.shift = [0, 3, 6, 10][usize::from(address & 3)];
+                self.shift = SHIFTS[usize::from(address & 3)];
                 self.written_at = cycle;
                 self.read_after_underflow = None;
             }
             _ => {}
         }
+    }
+
+    /// Whether a chip read back from a file can go on from a cycle.
+    pub(crate) fn is_sound(&self, cycle: u64) -> bool {
+        SHIFTS.contains(&self.shift)
+            && self.written_at <= cycle
+            && self.read_after_underflow.is_none_or(|first| first <= cycle)
     }
 
     /// Cycles since the write, less one.

@@ -9,6 +9,7 @@
 //! object.rs  players and missiles → masks            playfield.rs  20 bits → mask
 //! collision.rs  masks → latches                      paint.rs      masks and colours → pixels
 //! hmove.rs   motion by cycle and nibble              read.rs       latches, buttons and paddles
+//! sound.rs   whether a saved chip can be
 //! ```
 
 mod beam;
@@ -19,6 +20,7 @@ mod paint;
 mod playfield;
 mod read;
 mod row;
+mod sound;
 mod write;
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,7 @@ use crate::config::ConsoleConfig;
 pub(crate) use paint::{BLACK_ROW, PictureRow};
 pub(crate) use read::Hands;
 use row::Row;
+pub(crate) use write::NO_REGISTER;
 
 /// Pixels of a line.
 pub const WIDTH: usize = 160;

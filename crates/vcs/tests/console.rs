@@ -114,6 +114,60 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What the fuzz target does: a few bytes, repeated, are the program.
+    #[test]
+    fn any_few_bytes_repeated_run_as_a_program(
+        kind in kinds(), inputs in any::<[u8; 8]>(), program in prop::collection::vec(any::<u8>(), 1..64),
+    ) {
+        let program: Vec<u8> = program.iter().copied().cycle().take(kind.sizes().0).collect();
+        let cartridge = Cartridge::new(kind, &program).expect("the size fits the kind");
+        let mut console = Console::power_on(cartridge, ConsoleConfig::default());
+        console.reset();
+        for byte in inputs {
+            let input = Input { fire: byte & 1 == 1, up: byte & 2 == 2, reset: byte & 4 == 4, ..Input::default() };
+            let mode = if byte & 128 == 0 { PictureMode::Coloured } else { PictureMode::CollisionsOnly };
+            console.run_frame(&input, mode);
+        }
+        console.develop();
+        prop_assert_eq!(console.screen().len(), 160 * 210);
+    }
+
+    #[test]
+    fn a_damaged_snapshot_is_refused_or_runs(
+        kind in kinds(), seed in any::<u64>(), places in prop::collection::vec((any::<u32>(), any::<u8>()), 1..6),
+    ) {
+        let mut original = console(kind, seed);
+        let mut stream = Stream::named(seed, "input");
+        for mode in [PictureMode::Coloured, PictureMode::CollisionsOnly, PictureMode::CollisionsOnly] {
+            original.run_frame(&input(&mut stream), mode);
+        }
+        let mut bytes = postcard::to_allocvec(&original.snapshot()).expect("a snapshot can be written");
+        for (place, byte) in places {
+            // Most of a snapshot is pictures and random words; what matters comes first.
+            let end = if place & 1 == 0 { bytes.len().min(900) } else { bytes.len() };
+            let at = (place >> 1) as usize % end;
+            bytes[at] ^= byte;
+        }
+        let Ok(snapshot) = postcard::from_bytes::<Snapshot>(&bytes) else { return Ok(()) };
+        let before = original.snapshot();
+        if original.restore(&snapshot).is_err() {
+            prop_assert!(original.snapshot() == before, "a refused snapshot changes nothing");
+            return Ok(());
+        }
+        original.develop();
+        for frame in 0..4 {
+            let mode = if frame % 2 == 0 { PictureMode::CollisionsOnly } else { PictureMode::Coloured };
+            original.run_frame(&input(&mut stream), mode);
+            original.develop();
+        }
+        original.reset();
+        original.run_frame(&Input::default(), PictureMode::Coloured);
+    }
+}
+
 #[test]
 fn a_program_that_never_touches_the_picture_chip_is_broken_off_after_25_000_instructions() {
     // JMP $F000, three cycles each.

@@ -1,6 +1,7 @@
 //! The games against ale-py 0.12.1, from golden files: traces frame by frame, preprocessed frames, snapshots, threads.
 //! ROMs come from where `sane` finds them, and are fetched if they are nowhere.
 
+mod life_loss;
 mod profiles;
 mod snapshots;
 mod traces;

@@ -135,3 +135,68 @@ impl Dpc {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Picture data whose bytes tell their place, lowest bits only.
+    fn rom() -> [u8; super::super::ROM_SIZE] {
+        std::array::from_fn(|i| (i % 251) as u8)
+    }
+
+    fn display(counter: usize) -> u8 {
+        ((DISPLAY_START + DISPLAY_LAST - counter) % 251) as u8
+    }
+
+    /// A chip whose fetcher 2 stands at a counter.
+    fn at(counter: u16) -> Dpc {
+        let mut dpc = Dpc::default();
+        dpc.write(0x52, counter as u8);
+        dpc.write(0x5a, (counter >> 8) as u8);
+        dpc
+    }
+
+    #[test]
+    fn a_fetcher_reads_the_picture_backwards_and_runs_round() {
+        let (rom, mut dpc) = (rom(), at(0x101));
+        let read: Vec<u8> = (0..4).map(|_| dpc.read(0x0a, 0, &rom)).collect();
+        assert_eq!(read, [0x101, 0x100, 0xff, 0xfe].map(display));
+        let mut last = at(0);
+        assert_eq!([0; 2].map(|_| last.read(0x0a, 0, &rom)), [display(0), display(0x7ff)]);
+    }
+
+    #[test]
+    fn a_masked_read_shows_the_picture_from_top_to_bottom_only() {
+        let (rom, mut dpc) = (rom(), at(0x23));
+        dpc.write(0x42, 0x22);
+        dpc.write(0x4a, 0x20);
+        let read: Vec<u8> = (0..5).map(|_| dpc.read(0x12, 0, &rom)).collect();
+        assert_eq!(read, [0, display(0x22), display(0x21), 0, 0]);
+    }
+
+    #[test]
+    fn the_random_generator_runs_through_255_values_and_is_reset_to_one() {
+        let (rom, mut dpc) = (rom(), Dpc::default());
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..255 {
+            assert!(seen.insert(dpc.read(0x00, 0, &rom)));
+            dpc.touch();
+        }
+        assert_eq!(dpc.read(0x00, 0, &rom), 1, "the period is over");
+        dpc.touch();
+        dpc.write(0x70, 0);
+        assert_eq!(dpc.read(0x00, 0, &rom), 1);
+    }
+
+    #[test]
+    fn a_voice_sounds_while_its_counter_is_above_its_bottom() {
+        let (rom, mut dpc) = (rom(), Dpc::default());
+        dpc.write(0x5d, 0x10);
+        dpc.write(0x45, 3);
+        dpc.write(0x4d, 1);
+        // One tick of the music takes nearly 76 cycles; the counter runs 3, 2, 1, 0.
+        let heard: Vec<u8> = (1..=8).map(|tick| dpc.read(0x04, 76 * tick, &rom)).collect();
+        assert_eq!(heard, [4, 4, 0, 0, 4, 4, 0, 0]);
+    }
+}

@@ -1,19 +1,11 @@
-//! One instruction: fetch, count, act. The table of opcodes is the `match` of [`Core::step`].
+//! One instruction, executed from its bytes, each read from the bus when its turn comes: fetch, count, act. Every opcode
+//! is here, in the `match` of [`Core::act`]; what is common and harmless mostly goes the [fast way](super::fast).
 
+use super::WritePlace;
 use super::decode::BASE_CYCLES;
-use super::{Bytewise, Program, WritePlace};
 use crate::board::Board;
 
-/// LDA, LDX and LDY of the timer at $0284, each followed by BNE; a BPL also ends at values above 127.
-const WAITS: [u32; 6] = [0xd002_84ad, 0xd002_84ae, 0xd002_84ac, 0x1002_84ad, 0x1002_84ae, 0x1002_84ac];
-/// From behind such a loop to its start.
-const WAIT_DISTANCE: i8 = -5;
-const LOAD_CYCLES: u64 = 4;
-const STA_ZERO_PAGE: u8 = 0x85;
-const BRANCH_CYCLES: u64 = 2;
-
-/// The processor while it runs. What every instruction moves is held here by value, in machine registers; the 6507's own
-/// registers stay in memory, on the board. No reference to this leaves the loop.
+/// The processor during one instruction.
 pub(super) struct Core<'a> {
     pub board: &'a mut Board,
     pub pc: u16,
@@ -28,47 +20,40 @@ pub(super) struct Core<'a> {
 pub(super) const STOPPED: i32 = -1;
 
 /// Where an instruction left off.
+#[derive(Clone, Copy)]
 pub(super) struct Resume {
     pub pc: u16,
     pub cycle: u64,
     pub left: i32,
 }
 
-/// Executes one instruction whose bytes may have effects when read.
+/// Executes one instruction.
 #[inline(never)]
-pub(super) fn step_bytewise(board: &mut Board, from: Resume) -> Resume {
+pub(super) fn step(board: &mut Board, from: Resume) -> Resume {
     let noise = board.registers.wires;
-    let mut core = Core { board, pc: from.pc, cycle: from.cycle, noise, left: from.left };
-    core.step(Bytewise);
+    let mut core = Core { board, pc: from.pc, cycle: from.cycle, noise, left: from.left - 1 };
+    let opcode = core.fetch();
+    core.act(opcode);
     core.board.registers.wires = core.noise;
     Resume { pc: core.pc, cycle: core.cycle, left: core.left }
 }
 
 impl Core<'_> {
     /// The instruction in progress shall be the last.
-    #[inline(always)]
     pub fn stop(&mut self) {
         self.left = STOPPED;
     }
 
-    /// Goes on elsewhere. Only there can the next opcode come from a chip that leaves bits undriven.
-    #[inline(always)]
-    fn jump(&mut self, target: u16) {
-        self.board.registers.wires = self.noise;
-        self.pc = target;
-    }
-
     /// Executes the instruction whose opcode was fetched.
-    #[inline(always)]
-    fn act<P: Program>(&mut self, program: &mut P, opcode: u8) {
+    fn act(&mut self, opcode: u8) {
         /// Reads the operand and hands it to an operation on the registers.
         macro_rules! read {
             ($operation:ident, immediate) => {{
-                let operand = self.fetch(program);
+                let operand = self.fetch();
                 self.board.registers.$operation(operand);
             }};
             ($operation:ident, $mode:ident) => {{
-                let address = self.$mode(program);
+                let address = self.$mode();
                 let operand = self.read(address);
                 self.board.registers.$operation(operand);
             }};
@@ -76,14 +61,14 @@ impl Core<'_> {
         /// Stores a register.
         macro_rules! write {
             ($register:ident, $mode:ident) => {{
-                let address = self.$mode(program);
+                let address = self.$mode();
                 self.write(address, self.board.registers.$register);
             }};
         }
         /// Reads a byte, changes it and writes it back, once each.
         macro_rules! modify {
             ($operation:ident, $mode:ident) => {{
-                let address = self.$mode(program);
+                let address = self.$mode();
                 let byte = self.read(address);
                 let changed = self.board.registers.$operation(byte);
                 self.write(address, changed);
@@ -102,19 +87,8 @@ impl Core<'_> {
                 $action;
             }};
         }
-        /// Loads A. Most often the next instruction stores it in the zero page; then that one is executed, too.
-        macro_rules! load {
-            ($opcode:literal, $mode:ident) => {{
-                op!($opcode, read!(lda, $mode));
-                if P::IS_PLAIN && 0 < self.left && program.peek(self) == STA_ZERO_PAGE {
-                    self.left -= 1;
-                    self.fetch(program);
-                    op!(0x85, write!(a, zero_page));
-                }
-            }};
-        }
         match opcode {
-            0x00 => op!(0x00, self.brk(program)),
+            0x00 => op!(0x00, self.brk()),
             0x01 => op!(0x01, read!(ora, indirect_x)),
             0x03 => op!(0x03, modify!(slo, indirect_x)),
             0x04 | 0x44 | 0x64 => op!(0x04, read!(nop, zero_page)),
@@ -143,7 +117,7 @@ impl Core<'_> {
             0x1d => op!(0x1d, read!(ora, absolute_x_read)),
             0x1e => op!(0x1e, modify!(asl, absolute_x)),
             0x1f => op!(0x1f, modify!(slo, absolute_x)),
-            0x20 => op!(0x20, self.jsr(program)),
+            0x20 => op!(0x20, self.jsr()),
             0x21 => op!(0x21, read!(and, indirect_x)),
             0x23 => op!(0x23, modify!(rla, indirect_x)),
             0x24 => op!(0x24, read!(bit, zero_page)),
@@ -183,10 +157,7 @@ impl Core<'_> {
             0x49 => op!(0x49, read!(eor, immediate)),
             0x4a => op!(0x4a, self.board.registers.a = self.board.registers.lsr(self.board.registers.a)),
             0x4b => op!(0x4b, read!(asr, immediate)),
-            0x4c => op!(0x4c, {
-                let target = self.absolute(program);
-                self.jump(target);
-            }),
+            0x4c => op!(0x4c, self.pc = self.absolute()),
             0x4d => op!(0x4d, read!(eor, absolute)),
             0x4e => op!(0x4e, modify!(lsr, absolute)),
             0x4f => op!(0x4f, modify!(sre, absolute)),
@@ -216,7 +187,7 @@ impl Core<'_> {
             0x69 => op!(0x69, read!(adc, immediate)),
             0x6a => op!(0x6a, self.board.registers.a = self.board.registers.ror(self.board.registers.a)),
             0x6b => op!(0x6b, read!(arr, immediate)),
-            0x6c => op!(0x6c, self.jmp_indirect(program)),
+            0x6c => op!(0x6c, self.jmp_indirect()),
             0x6d => op!(0x6d, read!(adc, absolute)),
             0x6e => op!(0x6e, modify!(ror, absolute)),
             0x6f => op!(0x6f, modify!(rra, absolute)),
@@ -235,7 +206,7 @@ impl Core<'_> {
             0x81 => op!(0x81, write!(a, indirect_x)),
             0x83 => {
                 count!(0x83);
-                let address = self.indirect_x(program);
+                let address = self.indirect_x();
                 self.write(address, self.board.registers.a & self.board.registers.x);
             }
             0x84 => op!(0x84, write!(y, zero_page)),
@@ -243,7 +214,7 @@ impl Core<'_> {
             0x86 => op!(0x86, write!(x, zero_page)),
             0x87 => {
                 count!(0x87);
-                let address = self.zero_page(program);
+                let address = self.zero_page();
                 self.write(address, self.board.registers.a & self.board.registers.x);
             }
             0x88 => op!(0x88, self.board.registers.y = self.board.registers.dec(self.board.registers.y)),
@@ -254,13 +225,13 @@ impl Core<'_> {
             0x8e => op!(0x8e, write!(x, absolute)),
             0x8f => {
                 count!(0x8f);
-                let address = self.absolute(program);
+                let address = self.absolute();
                 self.write(address, self.board.registers.a & self.board.registers.x);
             }
             0x91 => op!(0x91, write!(a, indirect_y)),
             0x93 => {
                 count!(0x93);
-                let address = self.indirect_y(program);
+                let address = self.indirect_y();
                 self.write_high(address, self.board.registers.a & self.board.registers.x);
             }
             0x94 => op!(0x94, write!(y, zero_page_x)),
@@ -268,7 +239,7 @@ impl Core<'_> {
             0x96 => op!(0x96, write!(x, zero_page_y)),
             0x97 => {
                 count!(0x97);
-                let address = self.zero_page_y(program);
+                let address = self.zero_page_y();
                 self.write(address, self.board.registers.a & self.board.registers.x);
             }
             0x98 => op!(0x98, self.board.registers.lda(self.board.registers.y)),
@@ -276,24 +247,24 @@ impl Core<'_> {
             0x9a => op!(0x9a, self.board.registers.s = self.board.registers.x),
             0x9b => {
                 count!(0x9b);
-                let address = self.absolute_y(program);
+                let address = self.absolute_y();
                 self.board.registers.s = self.board.registers.a & self.board.registers.x;
                 self.write_high(address, self.board.registers.s);
             }
             0x9c => {
                 count!(0x9c);
-                let address = self.absolute_x(program);
+                let address = self.absolute_x();
                 self.write_high(address, self.board.registers.y);
             }
             0x9d => op!(0x9d, write!(a, absolute_x)),
             0x9e => {
                 count!(0x9e);
-                let address = self.absolute_y(program);
+                let address = self.absolute_y();
                 self.write_high(address, self.board.registers.x);
             }
             0x9f => {
                 count!(0x9f);
-                let address = self.absolute_y(program);
+                let address = self.absolute_y();
                 self.write_high(address, self.board.registers.a & self.board.registers.x);
             }
             0xa0 => op!(0xa0, read!(ldy, immediate)),
@@ -301,29 +272,29 @@ impl Core<'_> {
             0xa2 => op!(0xa2, read!(ldx, immediate)),
             0xa3 => op!(0xa3, read!(lax, indirect_x)),
             0xa4 => op!(0xa4, read!(ldy, zero_page)),
-            0xa5 => load!(0xa5, zero_page),
+            0xa5 => op!(0xa5, read!(lda, zero_page)),
             0xa6 => op!(0xa6, read!(ldx, zero_page)),
             0xa7 => op!(0xa7, read!(lax, zero_page)),
             0xa8 => op!(0xa8, self.board.registers.ldy(self.board.registers.a)),
-            0xa9 => load!(0xa9, immediate),
+            0xa9 => op!(0xa9, read!(lda, immediate)),
             0xaa => op!(0xaa, self.board.registers.ldx(self.board.registers.a)),
             0xab => op!(0xab, read!(lxa, immediate)),
             0xac => op!(0xac, read!(ldy, absolute)),
-            0xad => load!(0xad, absolute),
+            0xad => op!(0xad, read!(lda, absolute)),
             0xae => op!(0xae, read!(ldx, absolute)),
             0xaf => op!(0xaf, read!(lax, absolute)),
-            0xb1 => load!(0xb1, indirect_y_read),
+            0xb1 => op!(0xb1, read!(lda, indirect_y_read)),
             0xb3 => op!(0xb3, read!(lax, indirect_y_read)),
             0xb4 => op!(0xb4, read!(ldy, zero_page_x)),
-            0xb5 => load!(0xb5, zero_page_x),
+            0xb5 => op!(0xb5, read!(lda, zero_page_x)),
             0xb6 => op!(0xb6, read!(ldx, zero_page_y)),
             0xb7 => op!(0xb7, read!(lax, zero_page_y)),
             0xb8 => op!(0xb8, self.board.registers.overflow = false),
-            0xb9 => load!(0xb9, absolute_y_read),
+            0xb9 => op!(0xb9, read!(lda, absolute_y_read)),
             0xba => op!(0xba, self.board.registers.ldx(self.board.registers.s)),
             0xbb => op!(0xbb, read!(las, absolute_y_read)),
             0xbc => op!(0xbc, read!(ldy, absolute_x_read)),
-            0xbd => load!(0xbd, absolute_x_read),
+            0xbd => op!(0xbd, read!(lda, absolute_x_read)),
             0xbe => op!(0xbe, read!(ldx, absolute_y_read)),
             0xbf => op!(0xbf, read!(lax, absolute_y_read)),
             0xc0 => op!(0xc0, read!(cpy, immediate)),
@@ -376,24 +347,15 @@ impl Core<'_> {
             0xfd => op!(0xfd, read!(sbc, absolute_x_read)),
             0xfe => op!(0xfe, modify!(inc, absolute_x)),
             0xff => op!(0xff, modify!(isb, absolute_x)),
-            0x10 | 0x30 | 0x50 | 0x70 | 0x90 | 0xb0 | 0xd0 | 0xf0 => self.branch(program, opcode),
+            0x10 | 0x30 | 0x50 | 0x70 | 0x90 | 0xb0 | 0xd0 | 0xf0 => self.branch(opcode),
             0x02 | 0x12 | 0x22 | 0x32 | 0x42 | 0x52 | 0x62 | 0x72 | 0x92 | 0xb2 | 0xd2 | 0xf2 => self.jam(),
         }
     }
 
-    /// Executes one instruction.
-    #[inline(always)]
-    pub fn step<P: Program>(&mut self, mut program: P) {
-        let opcode = self.fetch(&mut program);
-        // Told apart without a jump table, which the machine would often guess wrong.
-        if opcode & 0x1f == 0x10 { self.branch(&mut program, opcode) } else { self.act(&mut program, opcode) }
-    }
-
     /// A branch: bits 6 and 7 name the flag, bit 5 what it has to be.
-    #[inline(always)]
-    fn branch<P: Program>(&mut self, program: &mut P, opcode: u8) {
-        self.cycle += BRANCH_CYCLES;
-        let distance = self.fetch(program) as i8;
+    fn branch(&mut self, opcode: u8) {
+        self.cycle += const { BASE_CYCLES[0x10] as u64 };
+        let distance = self.fetch() as i8;
         let registers = &self.board.registers;
         let flags = u8::from(registers.is_negative())
             | u8::from(registers.overflow) << 1
@@ -401,73 +363,59 @@ impl Core<'_> {
             | u8::from(registers.is_zero()) << 3;
         let taken = (flags >> (opcode >> 6)) & 1 == (opcode >> 5) & 1;
         if taken {
-            let next = self.pc;
-            let target = next.wrapping_add_signed(i16::from(distance));
-            let extra = if (next ^ target) >> 8 == 0 { 1 } else { 2 };
-            self.cycle += extra;
-            self.jump(target);
-            if P::IS_PLAIN && distance == WAIT_DISTANCE {
-                let (turns, period) = skip_wait(self.board, target, self.cycle, self.left, extra);
-                self.cycle += turns * period;
-                self.left -= 2 * turns as i32;
-            }
+            let target = self.pc.wrapping_add_signed(i16::from(distance));
+            self.cycle += if (self.pc ^ target) >> 8 == 0 { 1 } else { 2 };
+            self.pc = target;
         }
     }
 
-    #[inline(always)]
     fn jam(&mut self) {
         self.board.registers.jammed = true;
         self.left = 0;
     }
 
     /// The stores that AND with the high byte of their address plus one.
-    #[inline(always)]
     fn write_high(&mut self, address: u16, value: u8) {
         self.write(address, value & ((address >> 8) as u8).wrapping_add(1));
     }
 
-    #[inline(always)]
-    fn jmp_indirect(&mut self, program: &mut impl Program) {
-        let pointer = self.absolute(program);
+    fn jmp_indirect(&mut self) {
+        let pointer = self.absolute();
         let low = self.read(pointer);
         let next = (pointer & 0xff00) | (pointer.wrapping_add(1) & 0xff);
         let high = self.read(next);
-        self.jump(u16::from_le_bytes([low, high]));
+        self.pc = u16::from_le_bytes([low, high]);
     }
 
-    #[inline(always)]
-    fn jsr(&mut self, program: &mut impl Program) {
-        let low = self.fetch(program);
+    fn jsr(&mut self) {
+        let low = self.fetch();
         self.read(self.stack());
         let [return_low, return_high] = self.pc.to_le_bytes();
         self.push(return_high, WritePlace::FirstPush);
         self.push(return_low, WritePlace::LaterPush);
-        let high = self.fetch(program);
-        self.jump(u16::from_le_bytes([low, high]));
+        let high = self.fetch();
+        self.pc = u16::from_le_bytes([low, high]);
     }
 
-    #[inline(always)]
     fn rts(&mut self) {
         self.read(self.stack());
         let low = self.pull();
         let before = u16::from_le_bytes([low, self.pull()]);
         self.read(before);
-        self.jump(before.wrapping_add(1));
+        self.pc = before.wrapping_add(1);
     }
 
-    #[inline(always)]
     fn rti(&mut self) {
         self.read(self.stack());
         let status = self.pull();
         self.board.registers.set_status(status);
         let low = self.pull();
         let high = self.pull();
-        self.jump(u16::from_le_bytes([low, high]));
+        self.pc = u16::from_le_bytes([low, high]);
     }
 
-    #[inline(always)]
-    fn brk(&mut self, program: &mut impl Program) {
-        self.fetch(program);
+    fn brk(&mut self) {
+        self.fetch();
         let [low, high] = self.pc.to_le_bytes();
         self.push(high, WritePlace::FirstPush);
         self.push(low, WritePlace::LaterPush);
@@ -475,19 +423,6 @@ impl Core<'_> {
         self.board.registers.interrupt = true;
         let low = self.read(0xfffe);
         let high = self.read(0xffff);
-        self.jump(u16::from_le_bytes([low, high]));
+        self.pc = u16::from_le_bytes([low, high]);
     }
-}
-
-/// Programs wait for the timer in a loop of a load and a branch back to it. Every turn of it does the same until the
-/// timer is at zero; all turns but the last are taken at once. The next load overwrites what they loaded. Returns the
-/// turns to skip and the cycles of each.
-#[inline(never)]
-fn skip_wait(board: &Board, target: u16, cycle: u64, left: i32, extra: u64) -> (u64, u64) {
-    let period = LOAD_CYCLES + BRANCH_CYCLES + extra;
-    let cartridge = &board.cartridge;
-    let code = cartridge.plain_code(target).map(|at| std::array::from_fn(|i| cartridge.code(at + i)));
-    let loads_timer = code.is_some_and(|bytes| WAITS.contains(&u32::from_le_bytes(bytes)));
-    let turns = if loads_timer { board.riot.reads_before_zero(cycle + LOAD_CYCLES, period) } else { 0 };
-    (turns.min(left as u64 / 2), period)
 }

@@ -79,6 +79,13 @@ impl Tia {
     #[inline(never)]
     fn draw_to<C: Canvas>(&mut self, clock: u64, canvas: &mut C) {
         let clock = clock.min(self.window_end);
+        if clock < self.wake {
+            return;
+        }
+        if !canvas.is_coloured() && self.nothing_happens() {
+            self.pass_over(clock);
+            return;
+        }
         while self.wake <= clock {
             if self.next_x == LINE_WIDTH {
                 self.end_line();
@@ -94,6 +101,46 @@ impl Tia {
         if self.window_end < self.wake {
             self.wake = u64::MAX;
         }
+    }
+
+    /// Whether no line, drawn without colours, would change anything.
+    #[inline]
+    fn nothing_happens(&self) -> bool {
+        let quiet_ends =
+            (self.ctrlpf & 1 != 0) == self.reflect_playfield && self.suppressed == [false; 2] && self.ark == Ark::Off;
+        quiet_ends && (self.blanked() || self.collisions_repeat || self.open_latches() == 0)
+    }
+
+    /// Moves on to a clock, not before `wake`, without drawing.
+    fn pass_over(&mut self, clock: u64) {
+        // A line ends only for a clock strictly behind its end.
+        let ended = (clock - self.line_start - 1) / LINE;
+        let from_x = self.next_x;
+        self.line_start += ended * LINE;
+        self.row += ended as u32;
+        let first_pixel = self.line_start + BLANK;
+        self.next_x = clock.saturating_sub(first_pixel).min(u64::from(LINE_WIDTH)) as u8;
+        self.wake =
+            if self.next_x == LINE_WIDTH { self.line_start + LINE } else { first_pixel + u64::from(self.next_x) } + 1;
+        if self.window_end < self.wake {
+            self.wake = u64::MAX;
+        }
+        if self.comb {
+            self.pass_comb(ended, from_x);
+        }
+    }
+
+    /// The comb ends on a line that shows its end, unless that line is above the write that switched it on. So many lines
+    /// ended on the way, which began at pixel `from_x`.
+    fn pass_comb(&mut self, ended: u64, from_x: u8) {
+        let latest = if COMB_WIDTH <= self.next_x && (ended != 0 || from_x < COMB_WIDTH) {
+            self.line_start
+        } else if 1 < ended || (ended == 1 && from_x < COMB_WIDTH) {
+            self.line_start - LINE
+        } else {
+            return;
+        };
+        self.comb = latest + BLANK + u64::from(COMB_WIDTH - 1) < self.comb_clock;
     }
 
     fn end_line(&mut self) {
@@ -139,12 +186,12 @@ impl Tia {
             }
             self.row_repeats = false;
         } else {
-            let collisions_wanted = !(whole && self.collisions_repeat) && self.may_collide();
-            if self.stale != 0 && (collisions_wanted || canvas.is_coloured()) {
+            let open = if whole && self.collisions_repeat { 0 } else { self.open_latches() };
+            if self.stale != 0 && (open != 0 || canvas.is_coloured()) {
                 self.make_masks();
             }
-            if collisions_wanted {
-                self.collide(first, end);
+            if open != 0 {
+                self.collide(open, first, end);
             }
             self.collisions_repeat = whole;
             if whole && self.row_repeats {

@@ -23,7 +23,7 @@ const PAIRS: [(usize, usize, u16); 15] = [
     (M0, M1, 1 << 14),
 ];
 
-/// The latches that a set of objects could set, by the set's bits.
+/// The latches that a set of objects can set, by the set's bits.
 const LATCHES_OF: [u16; 64] = {
     let mut table = [0; 64];
     let mut set = 0;
@@ -41,41 +41,43 @@ const LATCHES_OF: [u16; 64] = {
     table
 };
 
+/// The pair of each latch; the two latches that no pair has are never asked for.
+const PAIR_OF: [(u8, u8); 16] = {
+    let mut pairs = [(0, 0); 16];
+    let mut i = 0;
+    while i < PAIRS.len() {
+        let (one, other, latch) = PAIRS[i];
+        pairs[latch.trailing_zeros() as usize] = (one as u8, other as u8);
+        i += 1;
+    }
+    pairs
+};
+
 impl Tia {
-    /// Whether objects that could set a latch are switched on.
+    /// The latches that are open and whose objects are both switched on.
     #[inline]
-    pub(super) fn may_collide(&self) -> bool {
+    pub(super) fn open_latches(&self) -> u16 {
         let shown = usize::from(self.shown_grp(0) != 0) << P0
             | usize::from(self.shown_grp(1) != 0) << P1
             | usize::from(self.missile_on(0)) << M0
             | usize::from(self.missile_on(1)) << M1
             | usize::from(self.ball_on()) << BALL
             | usize::from(self.playfield != 0) << PLAYFIELD;
-        LATCHES_OF[shown] & !self.latches != 0
+        LATCHES_OF[shown] & !self.latches
     }
 
-    /// Latches every pair that meets within pixels `first..end`.
+    /// Sets those of the open latches whose objects meet within pixels `first..end`.
     #[inline]
-    pub(super) fn collide(&mut self, first: u8, end: u8) {
+    pub(super) fn collide(&mut self, open: u16, first: u8, end: u8) {
         let span = Row::span(first, end);
-        for word in usize::from(first >> 6)..=usize::from((end - 1) >> 6).min(2) {
-            let inside = span.0[word];
-            let mut any = self.masks[0].0[word] & inside;
-            let mut shared = 0;
-            for mask in &self.masks[1..] {
-                let mask = mask.0[word] & inside;
-                shared |= any & mask;
-                any |= mask;
-            }
-            if shared != 0 {
-                self.latch(word, inside);
-            }
-        }
-    }
-
-    fn latch(&mut self, word: usize, inside: u64) {
-        for (one, other, latch) in PAIRS {
-            if self.masks[one].0[word] & self.masks[other].0[word] & inside != 0 {
+        let mut open = open;
+        while open != 0 {
+            let latch = open & open.wrapping_neg();
+            open ^= latch;
+            let (one, other) = PAIR_OF[latch.trailing_zeros() as usize & 15];
+            let (one, other) = (&self.masks[usize::from(one)], &self.masks[usize::from(other)]);
+            let shared = |word: usize| one.0[word] & other.0[word] & span.0[word];
+            if shared(0) | shared(1) | shared(2) != 0 {
                 self.latches |= latch;
             }
         }
@@ -92,15 +94,18 @@ mod tests {
     use super::*;
     use crate::config::ConsoleConfig;
 
+    /// All latches that exist.
+    const OPEN: u16 = LATCHES_OF[63];
+
     #[test]
     fn each_pair_sets_the_bit_that_its_register_documents() {
         let check = |one: usize, other: usize, register: u16, bits: u8| {
             let mut tia = Tia::reset(ConsoleConfig::default());
             tia.masks[one] = Row::span(100, 108);
             tia.masks[other] = Row::span(107, 110);
-            tia.collide(0, 107);
+            tia.collide(OPEN, 0, 107);
             assert_eq!(tia.latches, 0, "the shared pixel lies behind the span");
-            tia.collide(107, 160);
+            tia.collide(OPEN, 107, 160);
             assert_eq!(tia.collision_register(register), bits, "{one} {other}");
             assert_eq!(tia.latches.count_ones(), 1);
         };

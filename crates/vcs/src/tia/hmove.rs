@@ -1,46 +1,48 @@
 //! HMOVE: how far an object moves, by the cycle of the line at which HMOVE is written and the object's motion nibble.
 
-use super::{Ark, LINE, M0, P0, P1, Tia, WIDTH};
+use super::{Ark, Canvas, LINE, M0, P0, P1, Tia, WIDTH};
 
 /// The least motion of an early HMOVE, for cycles 0 to 20.
 const EARLY: [i16; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 1, 2, 3, 4, 4, 5, 6];
 /// What a late HMOVE takes away, for cycles 55 to 74.
 const LATE: [i16; 20] = [-1, -2, -3, -3, -4, -5, -6, -6, -7, -8, -9, -9, -10, -11, -12, -12, -13, -14, -15, -15];
 
-/// The cycles of the line at which even an object without motion moves.
-const MOVES_RESTING: u128 = {
-    let mut cycles = 0;
+/// Whether even an object without motion moves, by the cycle of the line.
+const MOVES_RESTING: [bool; 76] = {
+    let mut moves = [false; 76];
     let mut cycle = 0;
     while cycle < 76 {
-        if motion(cycle, 0) != 0 {
-            cycles |= 1 << cycle;
-        }
+        moves[cycle] = motion(cycle as u64, 0) != 0;
         cycle += 1;
     }
-    cycles
+    moves
 };
 
 impl Tia {
-    /// Whether HMOVE at this clock does more than blank a few pixels.
-    #[inline]
-    pub(super) fn hmove_changes(&self, clock: u64) -> bool {
-        self.motions != [0; 5]
-            || MOVES_RESTING & (1 << (self.in_line(clock) / 3)) != 0
+    /// HMOVE. Most often it does no more than blank a few pixels, which is only seen.
+    #[inline(always)]
+    pub(super) fn write_hmove<C: Canvas>(&mut self, clock: u64, target: u64, canvas: &mut C) {
+        let cycle = self.in_line(clock) / 3;
+        let changes = self.motions != [0; 5]
+            || MOVES_RESTING[cycle as usize % 76]
             || self.suppressed != [false; 2]
             || self.ark != Ark::Off
-            || self.ark_shape
-    }
-
-    pub(super) fn hmove(&mut self, clock: u64) {
-        let cycle = self.in_line(clock) / 3;
+            || self.ark_shape;
+        if changes || canvas.is_coloured() {
+            self.catch_up(target, canvas);
+        }
         if self.config.hmove_comb && has_comb(cycle) {
             self.comb = true;
             self.comb_clock = clock;
         }
-        if !self.hmove_changes(clock) {
-            self.hmove_clock = clock;
-            return;
+        if changes {
+            self.move_objects(cycle);
         }
+        self.hmove_clock = clock;
+    }
+
+    #[inline(never)]
+    fn move_objects(&mut self, cycle: u64) {
         for object in 0..self.positions.len() {
             let motion = motion(cycle, self.motions[object]);
             if motion != 0 {
@@ -59,7 +61,6 @@ impl Tia {
             self.ark_shape = false;
             self.changed(M0);
         }
-        self.hmove_clock = clock;
     }
 }
 

@@ -71,3 +71,40 @@ impl Tia {
         if full { 0x80 } else { 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConsoleConfig;
+    use crate::film::Film;
+
+    const VBLANK: u8 = 0x01;
+    const FIRST_PADDLE: u16 = 0x08;
+
+    #[test]
+    fn a_paddle_is_full_once_its_resistance_has_let_enough_through_since_the_dump_ended() {
+        let config = ConsoleConfig { controller: Controller::Paddles { swapped: false }, ..ConsoleConfig::default() };
+        let mut film = Film::black(config.height);
+        let mut tia = Tia::reset(config);
+        tia.start_frame(0);
+        // 1.6 · 100 kΩ · 10 nF at 1.19 MHz are 1904 cycles.
+        tia.press(&Input { paddles: [100_000, 0], ..Input::default() });
+        let mut bit = |tia: &mut Tia, register: u16, cycle: u64| tia.read(register, cycle, 0, &mut film) & 0x80;
+        tia.write(VBLANK, 0x80, 100, &mut Film::black(0));
+        assert_eq!(bit(&mut tia, FIRST_PADDLE, 5000), 0, "nothing fills while the dump is on");
+        tia.write(VBLANK, 0x00, 6000, &mut Film::black(0));
+        assert_eq!(bit(&mut tia, FIRST_PADDLE, 6000 + 1904), 0);
+        assert_eq!(bit(&mut tia, FIRST_PADDLE, 6000 + 1905), 0x80);
+        assert_eq!(bit(&mut tia, FIRST_PADDLE + 1, 6001), 0x80, "no resistance");
+        assert_eq!(bit(&mut tia, FIRST_PADDLE + 2, 20_000), 0, "an empty socket");
+    }
+
+    #[test]
+    fn undriven_bits_keep_what_was_on_the_wires() {
+        let mut tia = Tia::reset(ConsoleConfig::default());
+        tia.press(&Input::default());
+        let mut film = Film::black(0);
+        assert_eq!(tia.read(0x0c, 10, 0xff, &mut film), 0x80 | 0x3f, "a button that is not pressed");
+        assert_eq!(tia.read(0x02, 10, 0x15, &mut film), 0x15, "no collision");
+    }
+}

@@ -20,10 +20,7 @@ impl Row {
     /// Pixels `first..end`.
     #[inline]
     pub fn span(first: u8, end: u8) -> Row {
-        Row(std::array::from_fn(|word| {
-            let start = 64 * word as u32;
-            low_bits(u32::from(end).saturating_sub(start)) & !low_bits(u32::from(first).saturating_sub(start))
-        }))
+        BELOW[usize::from(end).min(WIDTH)] & !BELOW[usize::from(first).min(WIDTH)]
     }
 
     /// A pattern of at most 96 pixels whose first lies at `x`, running on from the right edge to the left.
@@ -51,9 +48,17 @@ impl Row {
     }
 }
 
-fn low_bits(count: u32) -> u64 {
-    if 64 <= count { u64::MAX } else { (1 << count) - 1 }
-}
+/// All pixels left of each.
+static BELOW: [Row; WIDTH + 1] = {
+    let mut below = [Row::EMPTY; WIDTH + 1];
+    let mut x = 0;
+    while x < WIDTH {
+        below[x + 1] = below[x];
+        below[x + 1].0[x / 64] |= 1 << (x % 64);
+        x += 1;
+    }
+    below
+};
 
 impl BitAnd for Row {
     type Output = Row;

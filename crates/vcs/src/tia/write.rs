@@ -2,39 +2,34 @@
 //! changes nothing, or nothing visible, leaves the picture behind: later pixels come out the same.
 
 use super::playfield::with_register;
-use super::{Ark, BALL, BLANK, Canvas, LINE, M0, P0, PLAYFIELD, Tia, WIDTH};
+use super::{Ark, BALL, BLANK, Canvas, LINE, M0, M1, P0, P1, PLAYFIELD, Tia, WIDTH};
 use crate::cpu::{WriteEffect, WritePlace};
 
-/// Delays in clocks; the playfield registers have their own rule.
-const DELAYS: [u8; 64] = {
-    let mut delays = [0; 64];
-    let one = [0x01, 0x0b, 0x0c, 0x1b, 0x1c];
-    let eight = [0x04, 0x05, 0x12, 0x13];
-    let mut i = 0;
-    while i < one.len() {
-        delays[one[i]] = 1;
-        i += 1;
-    }
-    i = 0;
-    while i < eight.len() {
-        delays[eight[i]] = 8;
-        i += 1;
-    }
-    delays
-};
 /// Delay of a playfield write by the clock of the line, modulo four: cycles 0, 3, 2 and 1 modulo four.
 const PLAYFIELD_DELAYS: [u64; 4] = [4, 3, 2, 5];
-const VSYNC: u8 = 0x00;
 const WSYNC: u8 = 0x02;
+/// A write of it does nothing; noted, it tells how far the picture was drawn.
+pub(crate) const NO_REGISTER: u8 = 0x3f;
 /// A CTRLPF write at or behind this clock of the line reflects from the next line on.
 const LATE_REFLECTION: u64 = 147;
 /// How far RESPx draws ahead when it hits a copy in progress.
 const RESP_AHEAD: u64 = 11;
 
 impl Tia {
-    /// Writes a register at a cycle. Most writes find what they write there already and are done with.
-    #[inline(always)]
-    pub fn write<C: Canvas>(
+    /// Writes a register at a cycle, as the only write of an instruction. Most writes find what they write there already
+    /// and are done with.
+    #[inline(never)]
+    pub fn write<C: Canvas>(&mut self, register: u8, value: u8, cycle: u64, canvas: &mut C) -> WriteEffect {
+        let clock = 3 * cycle;
+        if self.line_cap <= clock {
+            return self.write_placed(register, value, cycle, WritePlace::Alone, canvas);
+        }
+        self.take(register & 0x3f, value, clock, canvas)
+    }
+
+    /// A write that may be one of several pushes, or may end the frame.
+    #[inline(never)]
+    pub fn write_placed<C: Canvas>(
         &mut self,
         register: u8,
         value: u8,
@@ -45,105 +40,47 @@ impl Tia {
         let register = register & 0x3f;
         let clock = 3 * cycle;
         if place != WritePlace::Alone || self.line_cap <= clock {
-            return self.write_rarely(register, value, cycle, place, canvas);
+            // Two pushes share one clock; the skipped work of the first could then come too late for the second.
+            let target = clock + self.delay(register, clock);
+            self.catch_up(target, canvas);
+            canvas.note(target, NO_REGISTER, 0);
         }
-        let target = clock + self.delay(register, clock);
-        self.ask(target);
-        if register == WSYNC {
-            return WriteEffect::wait(self.next_line_start(clock) / 3);
-        }
-        if !self.holds(register, value) {
-            return self.write_news(register, value, cycle, target, canvas);
-        }
-        WriteEffect::NONE
-    }
-
-    /// A write that is one of several pushes, or one that ends the frame.
-    #[inline(never)]
-    fn write_rarely<C: Canvas>(
-        &mut self,
-        register: u8,
-        value: u8,
-        cycle: u64,
-        place: WritePlace,
-        canvas: &mut C,
-    ) -> WriteEffect {
-        let clock = 3 * cycle;
-        let target = clock + self.delay(register, clock);
-        self.ask(target);
-        // Two pushes share one clock; the skipped work of the first could then come too late for the second.
-        self.catch_up(target, canvas);
-        let mut effect = WriteEffect::NONE;
-        if register == WSYNC {
-            if place != WritePlace::LaterPush {
-                effect = WriteEffect::wait(self.next_line_start(clock) / 3);
+        let effect = match (register, place) {
+            (WSYNC, WritePlace::LaterPush) => {
+                self.ask(clock);
+                WriteEffect::NONE
             }
-        } else if !self.holds(register, value) {
-            effect = self.write_news(register, value, cycle, target, canvas);
-        } else {
-            // For what was just drawn.
-            canvas.note(clock, register, value);
-        }
+            _ => self.take(register, value, clock, canvas),
+        };
         if self.line_cap <= clock { effect.and_stop(cycle) } else { effect }
     }
 
-    /// A write that changes something.
-    #[inline(never)]
-    fn write_news<C: Canvas>(
-        &mut self,
-        register: u8,
-        value: u8,
-        cycle: u64,
-        target: u64,
-        canvas: &mut C,
-    ) -> WriteEffect {
-        let clock = 3 * cycle;
-        if register == VSYNC {
-            return if self.write_vsync(value, clock) { WriteEffect::NONE.and_stop(cycle) } else { WriteEffect::NONE };
-        }
-        canvas.note(clock, register, value);
-        self.change(register, value, clock, target, canvas);
-        WriteEffect::NONE
-    }
-
-    /// Whether a write of this value changes nothing at all, not even what later writes do.
+    /// Waits for the next line: what a write of WSYNC at a cycle does, if it does not end the frame.
     #[inline(always)]
-    fn holds(&self, register: u8, value: u8) -> bool {
-        match register {
-            0x00 => false,
-            0x01 => value == self.vblank,
-            0x04 => value == self.nusiz[0] && !self.suppressed[0] && !self.ark_shape,
-            0x05 => value == self.nusiz[1] && !self.suppressed[1],
-            0x06..=0x09 => (value & 0xfe) | self.colour_loss() == self.colours[usize::from(register - 0x06)],
-            0x0a => value == self.ctrlpf,
-            0x0b | 0x0c => (value & 8 != 0) == self.reflect_player[usize::from(register - 0x0b)],
-            0x0d..=0x0f => with_register(self.playfield, register - 0x0d, value) == self.playfield,
-            0x1b => value == self.grp[0] && self.grp_delayed[1] == self.grp[1],
-            0x1c => value == self.grp[1] && self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl,
-            0x1d | 0x1e => (value & 2 != 0) == self.enam[usize::from(register - 0x1d)],
-            0x1f => (value & 2 != 0) == self.enabl,
-            0x20..=0x24 => value >> 4 == self.motions[usize::from(register - 0x20)],
-            0x25 | 0x26 => (value & 1 != 0) == self.vdelp[usize::from(register - 0x25)],
-            0x27 => (value & 1 != 0) == self.vdelbl,
-            0x28 | 0x29 => (value & 2 != 0) == self.locked_missile[usize::from(register - 0x28)],
-            0x2b => self.motions == [0; 5],
-            0x10..=0x14 | 0x2a | 0x2c => false,
-            _ => true,
+    pub fn write_wsync(&mut self, cycle: u64) -> Option<u64> {
+        let clock = 3 * cycle;
+        if self.line_cap <= clock {
+            return None;
         }
+        self.ask(clock);
+        Some(self.next_line_start(clock) / 3)
     }
 
     /// Carries out a write again, catching up first whatever it changes: that is always right, only slower.
     pub fn replay<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) {
-        let target = clock + self.delay(register, clock);
-        self.catch_up(target, canvas);
-        self.change(register, value, clock, target, canvas);
+        self.catch_up(clock + self.delay(register, clock), canvas);
+        self.take(register, value, clock, canvas);
     }
 
+    /// The delay of a register's effect, in clocks.
+    #[inline(always)]
     fn delay(&self, register: u8, clock: u64) -> u64 {
         match register {
+            0x01 | 0x0b | 0x0c | 0x1b | 0x1c => 1,
+            0x04 | 0x05 | 0x12 | 0x13 => 8,
             // A line has a multiple of four cycles.
             0x0d..=0x0f => PLAYFIELD_DELAYS[(clock - self.frame_start) as usize & 3],
-            _ => u64::from(DELAYS[usize::from(register)]),
+            _ => 0,
         }
     }
 
@@ -167,90 +104,144 @@ impl Tia {
         }
     }
 
-    fn change<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, target: u64, canvas: &mut C) {
+    /// Carries out a write. One that changes something, be it only what later writes do, is noted.
+    #[inline(always)]
+    fn take<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) -> WriteEffect {
+        /// Asks for the pixels before the write; goes no further if the condition says that it changes nothing.
+        macro_rules! unless {
+            ($register:literal, $holds:expr) => {{
+                let target = clock + self.delay($register, clock);
+                self.ask(target);
+                if $holds {
+                    return WriteEffect::NONE;
+                }
+                target
+            }};
+        }
+        /// A flag of an object.
+        macro_rules! flag {
+            ($register:literal, $flag:expr, $bit:literal, $object:expr) => {{
+                let set = value & $bit != 0;
+                let target = unless!($register, set == $flag);
+                self.see_change($object, target, canvas);
+                $flag = set;
+            }};
+        }
+        macro_rules! playfield {
+            ($register:literal) => {{
+                let playfield = with_register(self.playfield, $register - 0x0d, value);
+                let target = unless!($register, playfield == self.playfield);
+                self.see_change(PLAYFIELD, target, canvas);
+                self.playfield = playfield;
+            }};
+        }
         match register {
-            0x01 => self.write_vblank(value, clock, target, canvas),
-            0x04 | 0x05 => self.write_nusiz(usize::from(register - 0x04), value, target, canvas),
-            0x06..=0x09 => self.write_colour(usize::from(register - 0x06), value, target, canvas),
-            0x0a => self.write_ctrlpf(value, clock, target, canvas),
-            0x0b | 0x0c => {
-                let player = usize::from(register - 0x0b);
-                let reflect = value & 8 != 0;
-                if reflect != self.reflect_player[player] {
-                    self.see_change(P0 + player, target, canvas);
-                    self.reflect_player[player] = reflect;
-                }
+            0x00 => {
+                self.ask(clock);
+                let ends = self.write_vsync(value, clock);
+                return if ends { WriteEffect::NONE.and_stop(clock / 3) } else { WriteEffect::NONE };
             }
-            0x0d..=0x0f => {
-                let playfield = with_register(self.playfield, register - 0x0d, value);
-                if playfield != self.playfield {
-                    self.see_change(PLAYFIELD, target, canvas);
-                    self.playfield = playfield;
-                }
+            0x01 => {
+                let target = unless!(0x01, value == self.vblank);
+                self.write_vblank(value, clock, target, canvas);
             }
-            0x10 | 0x11 => self.reset_player(usize::from(register - 0x10), clock, target, canvas),
-            0x12 | 0x13 => self.reset_missile(usize::from(register - 0x12), clock, target, canvas),
-            0x14 => {
-                self.see_change(BALL, target, canvas);
-                self.positions[BALL] = match (self.cycles_since_hmove(clock), self.in_line(clock)) {
-                    (18, 60 | 69) => 10,
-                    (3, 18) => 3,
-                    (7, 30) => 6,
-                    (6, 27) => 5,
-                    (_, in_line) => reset_position(in_line, 2, 4),
-                };
+            WSYNC => {
+                self.ask(clock);
+                return WriteEffect::wait(self.next_line_start(clock) / 3);
             }
-            0x1b => self.write_grp0(value, target, canvas),
-            0x1c => self.write_grp1(value, target, canvas),
-            0x1d | 0x1e => {
-                let missile = usize::from(register - 0x1d);
-                let enabled = value & 2 != 0;
-                if enabled != self.enam[missile] {
-                    self.see_change(M0 + missile, target, canvas);
-                    self.enam[missile] = enabled;
-                }
+            0x04 => {
+                let target = unless!(0x04, value == self.nusiz[0] && !self.suppressed[0] && !self.ark_shape);
+                self.write_nusiz(0, value, target, canvas);
             }
-            0x1f => {
-                let enabled = value & 2 != 0;
-                if enabled != self.enabl {
-                    if !self.vdelbl {
-                        self.see_change(BALL, target, canvas);
-                    }
-                    self.enabl = enabled;
-                }
+            0x05 => {
+                let target = unless!(0x05, value == self.nusiz[1] && !self.suppressed[1]);
+                self.write_nusiz(1, value, target, canvas);
             }
-            0x20..=0x24 => self.write_motion(usize::from(register - 0x20), value >> 4, clock, target, canvas),
-            0x25 | 0x26 => {
-                let player = usize::from(register - 0x25);
-                let delayed = value & 1 != 0;
-                if delayed != self.vdelp[player] {
-                    self.see_change(P0 + player, target, canvas);
-                    self.vdelp[player] = delayed;
-                }
-            }
-            0x27 => {
-                let delayed = value & 1 != 0;
-                if delayed != self.vdelbl {
-                    self.see_change(BALL, target, canvas);
-                    self.vdelbl = delayed;
-                }
-            }
-            0x28 | 0x29 => self.write_resmp(usize::from(register - 0x28), value & 2 != 0, target, canvas),
-            0x2a => {
-                // The comb is only seen.
-                if canvas.is_coloured() || self.hmove_changes(clock) {
+            0x06..=0x09 => {
+                let which = usize::from(register - 0x06);
+                let colour = (value & 0xfe) | self.colour_loss();
+                let target = unless!(0x06, colour == self.colours[which]);
+                if canvas.is_coloured() {
                     self.catch_up(target, canvas);
                 }
-                self.hmove(clock);
+                self.row_repeats = false;
+                self.colours[which] = colour;
             }
-            0x2b => self.motions = [0; 5],
+            0x0a => {
+                let target = unless!(0x0a, value == self.ctrlpf);
+                self.write_ctrlpf(value, clock, target, canvas);
+            }
+            0x0b => flag!(0x0b, self.reflect_player[0], 8, P0),
+            0x0c => flag!(0x0c, self.reflect_player[1], 8, P1),
+            0x0d => playfield!(0x0d),
+            0x0e => playfield!(0x0e),
+            0x0f => playfield!(0x0f),
+            0x10 | 0x11 => {
+                let target = unless!(0x10, false);
+                self.reset_player(usize::from(register - 0x10), clock, target, canvas);
+            }
+            0x12 | 0x13 => {
+                let target = unless!(0x12, false);
+                self.reset_missile(usize::from(register - 0x12), clock, target, canvas);
+            }
+            0x14 => {
+                let target = unless!(0x14, false);
+                self.reset_ball(clock, target, canvas);
+            }
+            0x1b => {
+                let target = unless!(0x1b, value == self.grp[0] && self.grp_delayed[1] == self.grp[1]);
+                self.write_grp0(value, target, canvas);
+            }
+            0x1c => {
+                let copied = self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl;
+                let target = unless!(0x1c, value == self.grp[1] && copied);
+                self.write_grp1(value, target, canvas);
+            }
+            0x1d => flag!(0x1d, self.enam[0], 2, M0),
+            0x1e => flag!(0x1e, self.enam[1], 2, M1),
+            0x1f => {
+                let enabled = value & 2 != 0;
+                let target = unless!(0x1f, enabled == self.enabl);
+                if !self.vdelbl {
+                    self.see_change(BALL, target, canvas);
+                }
+                self.enabl = enabled;
+            }
+            0x20..=0x24 => {
+                let object = usize::from(register - 0x20);
+                let target = unless!(0x20, value >> 4 == self.motions[object]);
+                self.write_motion(object, value >> 4, clock, target, canvas);
+            }
+            0x25 => flag!(0x25, self.vdelp[0], 1, P0),
+            0x26 => flag!(0x26, self.vdelp[1], 1, P1),
+            0x27 => flag!(0x27, self.vdelbl, 1, BALL),
+            0x28 | 0x29 => {
+                let missile = usize::from(register - 0x28);
+                let locked = value & 2 != 0;
+                let target = unless!(0x28, locked == self.locked_missile[missile]);
+                self.write_resmp(missile, locked, target, canvas);
+            }
+            0x2a => {
+                let target = unless!(0x2a, false);
+                self.write_hmove(clock, target, canvas);
+            }
+            0x2b => {
+                unless!(0x2b, self.motions == [0; 5]);
+                self.motions = [0; 5];
+            }
             0x2c => {
+                let target = unless!(0x2c, false);
                 self.catch_up(target, canvas);
                 self.latches = 0;
                 self.collisions_repeat = false;
             }
-            _ => {}
+            _ => {
+                self.ask(clock);
+                return WriteEffect::NONE;
+            }
         }
+        canvas.note(clock, register, value);
+        WriteEffect::NONE
     }
 
     /// Draws what the change must not touch, then takes note that the object changes.
@@ -273,10 +264,6 @@ impl Tia {
     }
 
     fn write_nusiz<C: Canvas>(&mut self, player: usize, value: u8, target: u64, canvas: &mut C) {
-        let altered = self.suppressed[player] || (player == 0 && self.ark_shape);
-        if value == self.nusiz[player] && !altered {
-            return;
-        }
         self.see_change(P0 + player, target, canvas);
         self.changed(M0 + player);
         self.nusiz[player] = value;
@@ -286,21 +273,7 @@ impl Tia {
         }
     }
 
-    fn write_colour<C: Canvas>(&mut self, which: usize, value: u8, target: u64, canvas: &mut C) {
-        let colour = (value & 0xfe) | self.colour_loss();
-        if colour != self.colours[which] {
-            if canvas.is_coloured() {
-                self.catch_up(target, canvas);
-            }
-            self.row_repeats = false;
-            self.colours[which] = colour;
-        }
-    }
-
     fn write_ctrlpf<C: Canvas>(&mut self, value: u8, clock: u64, target: u64, canvas: &mut C) {
-        if value == self.ctrlpf {
-            return;
-        }
         self.see_change(PLAYFIELD, target, canvas);
         self.changed(BALL);
         self.ctrlpf = value;
@@ -346,9 +319,6 @@ impl Tia {
     }
 
     fn write_resmp<C: Canvas>(&mut self, missile: usize, locked: bool, target: u64, canvas: &mut C) {
-        if locked == self.locked_missile[missile] {
-            return;
-        }
         self.see_change(M0 + missile, target, canvas);
         self.locked_missile[missile] = locked;
         if !locked {
@@ -391,6 +361,17 @@ impl Tia {
         }
     }
 
+    fn reset_ball<C: Canvas>(&mut self, clock: u64, target: u64, canvas: &mut C) {
+        self.see_change(BALL, target, canvas);
+        self.positions[BALL] = match (self.cycles_since_hmove(clock), self.in_line(clock)) {
+            (18, 60 | 69) => 10,
+            (3, 18) => 3,
+            (7, 30) => 6,
+            (6, 27) => 5,
+            (_, in_line) => reset_position(in_line, 2, 4),
+        };
+    }
+
     fn cycles_since_hmove(&self, clock: u64) -> u64 {
         (clock - self.hmove_clock) / 3
     }
@@ -403,4 +384,49 @@ fn reset_position(in_line: u64, in_blank: u8, delay: u64) -> u8 {
 
 fn wrapped(x: u64) -> u8 {
     (x % WIDTH as u64) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConsoleConfig;
+    use crate::film::Film;
+
+    const COLUP0: u8 = 0x06;
+    const GRP0: u8 = 0x1b;
+    const RESP0: u8 = 0x10;
+    const FIRST_LINE: u64 = 34;
+
+    /// Where player 0, a single pixel, is seen in the two lines from that of a second RESP0 on; the first was one line
+    /// before. Both are given by their cycle in the line.
+    fn seen(first: u64, second: u64) -> [Vec<usize>; 2] {
+        let config = ConsoleConfig::default();
+        let (mut tia, mut film) = (Tia::reset(config), Film::black(config.height));
+        tia.start_frame(0);
+        let line = |index: u64| 76 * (FIRST_LINE + index);
+        tia.write(COLUP0, 0x0e, line(0), &mut film);
+        tia.write(GRP0, 0x80, line(0) + 3, &mut film);
+        tia.write(RESP0, 0, line(1) + first, &mut film);
+        tia.write(RESP0, 0, line(2) + second, &mut film);
+        tia.ask(3 * line(4));
+        tia.draw_what_was_asked(&mut film);
+        [2, 3].map(|row| (0..WIDTH).filter(|x| film.pixels()[row * WIDTH + x] != 0).collect())
+    }
+
+    #[test]
+    fn a_player_that_is_reset_is_not_shown_again_on_that_line() {
+        // Reset at cycle 40 of the line it stands at 3 · 40 − 68 + 5.
+        assert_eq!(seen(40, 60), [vec![57], vec![117]], "shown before the reset, then not until the next line");
+        assert_eq!(seen(60, 40), [vec![], vec![57]]);
+    }
+
+    #[test]
+    fn a_player_that_is_reset_where_it_begins_is_shown_at_once() {
+        assert_eq!(seen(40, 40), [vec![57], vec![57]]);
+    }
+
+    #[test]
+    fn a_reset_outside_the_picture_puts_a_player_at_its_left_edge() {
+        assert_eq!(seen(40, 10)[1], vec![3]);
+    }
 }

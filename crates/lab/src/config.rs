@@ -138,7 +138,7 @@ pub struct RecordConfig {
     pub histogram_interval: AgentSteps,
     /// Interactions from one checkpoint to the next.
     pub checkpoint_interval: AgentSteps,
-    /// Seconds from one film of the newest episode to the next; 0: no films. They are for the eye: nothing depends on them.
+    /// Seconds from one film of the newest episode to the next; 0: no films. Nothing depends on them.
     #[serde(default)]
     pub film_interval: u64,
 }

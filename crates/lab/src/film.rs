@@ -1,5 +1,5 @@
-//! Films the run now and then, for people who watch: the pictures of its latest episode, each with the action chosen in it
-//! and its σ. It looks at the run and changes nothing: no stream, no event, no checkpoint knows of it.
+//! Films the run now and then, for people who watch: the pictures of its latest episode, each with the action chosen in
+//! it and its σ. It looks at the run and changes nothing: no stream, no event, no checkpoint knows of it.
 
 use crate::run::Run;
 use sane_agent::Decision;
@@ -16,7 +16,7 @@ const MOST: usize = 1_000;
 /// Wider pictures are thinned out.
 const WIDEST: usize = 160;
 
-/// A film is not begun again before its own cost, so many times, has passed: at most 0.4 % of the time is spent on them.
+/// No film is begun before the last one's cost, so many times, has passed: at most 0.4 % of the time is spent on them.
 const REST: u32 = 250;
 
 /// The camera of a run.

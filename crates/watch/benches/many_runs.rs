@@ -1,9 +1,9 @@
 //! How quick the page is over the paper's whole suite: 132 runs (11 games × 4 agents × 3 seeds) of 25 million
 //! interactions each.
 //!
-//! `cargo bench -p sane-watch` writes the files (about a gigabyte) into a temporary folder, then starts the server three
-//! times and prints how long the first list of all runs takes from its start, how long one from then on, and how long a
-//! run that is opened for the first time and once more. `cargo bench -p sane-watch -- DIR` writes into DIR and leaves
+//! `cargo bench -p sane-watch` writes the files (half a gigabyte) into a temporary folder, then starts the server three
+//! times and prints how long the first list of all runs takes from its start, how long one from then on, and how long
+//! a run that is opened for the first time and once more. `cargo bench -p sane-watch -- DIR` writes into DIR and leaves
 //! the files there, for `tools/watch_browser_test.py --many DIR`. Numbers of before and after a change of the event
 //! schema are not comparable.
 
@@ -78,8 +78,8 @@ fn measure(folder: &Path, round: usize) {
     stop.store(true, Ordering::Relaxed);
     serving.join().expect("the server ends").expect("without an error");
     say(&format!(
-        "round {round}: all runs {first:.0?} after the start, again in {again:.1?} ({} kB); a run opened in {opened:.0?}, \
-         again in {reopened:.1?}",
+        "round {round}: all runs {first:.0?} after the start, again in {again:.1?} ({} kB); a run opened in \
+         {opened:.0?}, again in {reopened:.1?}",
         list.len() / 1000
     ));
 }

@@ -1,4 +1,4 @@
-//! A curve of any length in at most a few hundred buckets: mean, smallest and largest value of each, made while reading.
+//! A curve of any length in a few hundred buckets: mean, smallest and largest value of each, made while reading.
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
@@ -119,8 +119,10 @@ mod tests {
             prop_assert!(buckets.filled.len() as u64 <= MOST);
             prop_assert!(buckets.filled.windows(2).all(|pair| pair[0].x < pair[1].x));
             prop_assert_eq!(buckets.filled.last().map(|bucket| bucket.x), Some(x));
-            prop_assert_eq!(buckets.filled.iter().map(|b| b.low).fold(f64::MAX, f64::min), values().fold(f64::MAX, f64::min));
-            prop_assert_eq!(buckets.filled.iter().map(|b| b.high).fold(f64::MIN, f64::max), values().fold(f64::MIN, f64::max));
+            let lowest = buckets.filled.iter().map(|b| b.low).fold(f64::MAX, f64::min);
+            let highest = buckets.filled.iter().map(|b| b.high).fold(f64::MIN, f64::max);
+            prop_assert_eq!(lowest, values().fold(f64::MAX, f64::min));
+            prop_assert_eq!(highest, values().fold(f64::MIN, f64::max));
             prop_assert_eq!(buckets.filled.iter().map(|b| b.count).sum::<u64>(), steps.len() as u64);
             let sum: f64 = buckets.filled.iter().map(|b| b.sum).sum();
             prop_assert!((sum - values().sum::<f64>()).abs() < 1e-6 * 1e3 * steps.len() as f64);

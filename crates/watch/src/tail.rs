@@ -30,7 +30,8 @@ pub enum News<'a> {
 }
 
 impl Tail {
-    /// Tells what is new in the file at `path`. A torn last line is left for the next time; a file that is gone is void.
+    /// Tells what is new in the file at `path`. A torn last line is left for the next time; a file that is gone is
+    /// void.
     pub fn follow(&mut self, fence: &Fence, path: &Path, mut tell: impl FnMut(News<'_>)) {
         let opened = fence.open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
         let Ok((mut file, metadata)) = opened else {
@@ -67,8 +68,8 @@ impl Tail {
         }
     }
 
-    /// A run that was killed and resumed cuts its events back and writes on; before anybody looks, the file may be longer
-    /// than it was. Where the old and the new bytes agree, nothing is lost by going on: a resumed run repeats itself.
+    /// A run that was killed and resumed cuts its events back and writes on; before anybody looks, the file may be
+    /// longer than it was. Where old and new bytes agree, nothing is lost by going on: a resumed run repeats itself.
     fn is_same(&self, file: &mut File, metadata: &Metadata) -> bool {
         if self.inode != inode(metadata) || metadata.len() < self.offset {
             return false;

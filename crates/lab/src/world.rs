@@ -73,7 +73,7 @@ pub struct WorldSource {
 enum Supply {
     Rom(&'static Game, Vec<u8>),
     Name,
-    Gym(GymSource),
+    Gym(Box<GymSource>),
 }
 
 impl WorldSource {
@@ -85,7 +85,7 @@ impl WorldSource {
                 Supply::Rom(game, Roms::new(roms).load(game, &mut |item| news(item.to_string()))?)
             }
             WorldKind::Minatar | WorldKind::DeepSea { .. } | WorldKind::RiskyRoad => Supply::Name,
-            WorldKind::Gym => Supply::Gym(GymSource::open(&gym_options(config))?),
+            WorldKind::Gym => Supply::Gym(Box::new(GymSource::open(&gym_options(config))?)),
         };
         let source = Self { config: config.clone(), supply };
         source.make(0)?;

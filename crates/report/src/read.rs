@@ -123,6 +123,7 @@ fn check_started(path: &Path, run: &mut Run, started: &RunStarted) -> Result<(),
         return Err(ReportError::Mismatch { path: run.folder.clone(), events, config: run.name() });
     }
     run.parameters = started.parameters;
+    run.not_bit_exact.clone_from(&started.not_bit_exact);
     Ok(())
 }
 

@@ -27,6 +27,8 @@ pub struct Run {
     pub torn: bool,
     /// Its resolved configuration.
     pub settings: Settings,
+    /// Why it may differ from a run never interrupted if it was stopped and resumed; none where it never does.
+    pub not_bit_exact: Option<String>,
     /// Trainable numbers of its network; 0 before its first record.
     pub parameters: u64,
     /// One point per interval record.

@@ -54,6 +54,18 @@ fn a_run_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_run_that_cannot_be_resumed_bit_for_bit_is_marked() {
+    let root = tempfile::tempdir().unwrap();
+    let events = MadeUp::small("gym:CartPole-v1", "sane", 1, 400.0).write(root.path()).join("events.jsonl");
+    let unmarked = fs::read_to_string(&events).unwrap();
+    let mark = "\"not_bit_exact\":\"nobody can save it\",\"parameters\"";
+    fs::write(&events, unmarked.replacen("\"parameters\"", mark, 1)).unwrap();
+    let said = file(&report(root.path()), "report.html");
+    assert!(said.contains("finished; not bit-exact"), "the state does not say so");
+    assert!(said.contains("Not bit-exact where it was stopped and resumed: nobody can save it."), "no note says why");
+}
+
+#[test]
 fn scores_are_averaged_over_seeds_and_set_beside_the_paper_s() {
     let root = tempfile::tempdir().unwrap();
     write_small_suite(root.path());

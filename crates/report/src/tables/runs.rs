@@ -43,6 +43,12 @@ pub fn run_table(section: &Section) -> Table {
     };
     for (agent, run) in section.all_runs() {
         table.push(cells(section, agent, run));
+        if let Some(why) = &run.not_bit_exact {
+            let note = format!("Not bit-exact where it was stopped and resumed: {why}.");
+            if !table.notes.contains(&note) {
+                table.notes.push(note);
+            }
+        }
     }
     table
 }
@@ -82,5 +88,6 @@ fn state(run: &Run) -> String {
         0 => "nothing recorded yet".to_owned(),
         _ => format!("unfinished, {}", percent(share)),
     };
+    let state = if run.not_bit_exact.is_some() { format!("{state}; not bit-exact") } else { state };
     if run.torn { format!("{state}; last line torn") } else { state }
 }

@@ -79,8 +79,10 @@ pub(crate) struct Conv {
     pub bias: Option<Range<usize>>,
     pub input: ImageShape,
     pub output: ImageShape,
-    kernel: Kernel,
-    window: usize,
+    pub kernel: Kernel,
+    pub window: usize,
+    pub stride: usize,
+    order: Order,
     /// Rows of the weight matrix: window × padded input channels.
     weight_len: usize,
     /// Where the window of each output pixel begins in the input.
@@ -172,6 +174,8 @@ impl Conv {
             output,
             kernel,
             window,
+            stride,
+            order,
             weight_len,
             windows: Offsets::new(windows),
             runs,
@@ -183,6 +187,11 @@ impl Conv {
             weight_rows: Offsets::every(LANES, weight_len),
             zero: Offsets::every(0, 1),
         })
+    }
+
+    /// Whether its input is an activation of the layer below.
+    pub fn reads_pixels(&self) -> bool {
+        self.order == Order::Pixels
     }
 
     fn panels(&self) -> usize {
@@ -211,26 +220,15 @@ impl Conv {
         self.kernel.product(&product, from, y, Activation::Relu);
     }
 
-    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel] and db (+)= Σ_pixels dy[pixel], for one example. `laid` is room
-    /// for dy in panels.
-    pub fn add_gradient(
-        &self,
-        x: &[f32],
-        dy: &[f32],
-        laid: &mut [f32],
-        (dw, db): (&mut [f32], &mut [f32]),
-        from: From<'_>,
-    ) {
-        let (out_stride, dy) = (padded(self.output.channels), &dy[..self.output.padded_len()]);
+    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel], for one example. `laid` is room for dy in panels.
+    pub fn add_gradient(&self, x: &[f32], dy: &[f32], laid: &mut [f32], dw: &mut [f32], from: From<'_>) {
+        let out_stride = padded(self.output.channels);
         let (b, b_stride, b_panel) = if FEW_PANELS < self.panels() {
             into_panels(dy, out_stride, 0, self.panels(), laid);
             (&*laid, LANES, self.pixels.len() * LANES)
         } else {
             (dy, out_stride, LANES)
         };
-        if matches!(from, From::Zero) {
-            db.fill(0.0);
-        }
         let product = Product {
             a: x,
             rows: &self.weight_inputs,
@@ -248,7 +246,6 @@ impl Conv {
             ahead: Ahead::Nothing,
         };
         self.kernel.product(&product, from, dw, Activation::Linear);
-        self.kernel.add_column_sums(db, dy, out_stride);
     }
 
     /// Length of the transposed weights that [`Conv::add_input_gradient`] reads.

@@ -8,6 +8,9 @@ mod elementwise;
 mod gaussian;
 mod lanes;
 mod product;
+mod tiles;
+mod transform;
+mod winograd;
 
 use crate::error::NnError;
 use crate::offsets::Offsets;
@@ -15,6 +18,8 @@ pub use elementwise::AdamCoefficients;
 use gaussian::Shape;
 pub(crate) use product::Ahead;
 use product::{Source, Start, Store};
+use std::ops::Range;
+pub(crate) use tiles::{Grid, POSITIONS, Slot, position_len};
 
 /// Number of lanes; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
@@ -147,6 +152,14 @@ on_every_path! {
     fn fill_gaussian(out: &mut [f32], seed: u64, shape: Shape) = gaussian::fill_on;
     fn product_store(source: Source<'_>, sink: Store<'_>) = product::store;
     fn product_adam(source: Source<'_>, sink: product::Update<'_>) = product::update;
+    fn winograd_data(grid: &Grid, x: &[f32], slot: Slot, v: &mut [f32]) = winograd::data;
+    fn winograd_data_adjoint(grid: &Grid, v: &[f32], slot: Slot, panel: usize, dx: &mut [f32]) = winograd::data_adjoint;
+    fn winograd_result(grid: &Grid, m: &[f32], slot: Slot, panel: usize, bias: &[f32], y: &mut [f32]) = winograd::result;
+    fn winograd_result_adjoint(grid: &Grid, dy: &[f32], slot: Slot, w: &mut [f32]) = winograd::result_adjoint;
+    fn winograd_filter(grid: &Grid, weights: &[f32], u: &mut [f32]) = winograd::filter;
+    fn winograd_filter_across(grid: &Grid, weights: &[f32], panel: usize, u: &mut [f32]) = winograd::filter_across;
+    fn winograd_filter_adjoint(grid: &Grid, u: &[f32], rows: Range<usize>, does_add: bool, weights: &mut [f32])
+        = winograd::filter_adjoint;
 }
 
 /// Asserts that slices which are visited together have one length.
@@ -255,6 +268,44 @@ impl Kernel {
         );
         assert!((LANES - 1) * to_stride + rows <= to.len(), "transpose: {} floats to write to", to.len());
         dispatch!(self, transpose(from, to, to_stride))
+    }
+}
+
+/// Winograd's transforms; each checks its addresses itself. What they compute stands in `kernels/winograd.rs`.
+impl Kernel {
+    pub(crate) fn winograd_data(self, grid: &Grid, x: &[f32], slot: Slot, v: &mut [f32]) {
+        dispatch!(self, winograd_data(grid, x, slot, v))
+    }
+
+    pub(crate) fn winograd_data_adjoint(self, grid: &Grid, v: &[f32], slot: Slot, panel: usize, dx: &mut [f32]) {
+        dispatch!(self, winograd_data_adjoint(grid, v, slot, panel, dx))
+    }
+
+    pub(crate) fn winograd_result(self, grid: &Grid, m: &[f32], slot: Slot, panel: usize, bias: &[f32], y: &mut [f32]) {
+        dispatch!(self, winograd_result(grid, m, slot, panel, bias, y))
+    }
+
+    pub(crate) fn winograd_result_adjoint(self, grid: &Grid, dy: &[f32], slot: Slot, w: &mut [f32]) {
+        dispatch!(self, winograd_result_adjoint(grid, dy, slot, w))
+    }
+
+    pub(crate) fn winograd_filter(self, grid: &Grid, weights: &[f32], u: &mut [f32]) {
+        dispatch!(self, winograd_filter(grid, weights, u))
+    }
+
+    pub(crate) fn winograd_filter_across(self, grid: &Grid, weights: &[f32], panel: usize, u: &mut [f32]) {
+        dispatch!(self, winograd_filter_across(grid, weights, panel, u))
+    }
+
+    pub(crate) fn winograd_filter_adjoint(
+        self,
+        grid: &Grid,
+        u: &[f32],
+        rows: Range<usize>,
+        does_add: bool,
+        weights: &mut [f32],
+    ) {
+        dispatch!(self, winograd_filter_adjoint(grid, u, rows, does_add, weights))
     }
 }
 

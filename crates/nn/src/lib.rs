@@ -94,6 +94,7 @@ mod params;
 #[cfg(test)]
 mod reference;
 mod torso;
+mod winograd;
 
 pub use adam::{Adam, AdamConfig, clip_scale, global_norm};
 pub use buffer::Buffer;

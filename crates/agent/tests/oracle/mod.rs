@@ -54,7 +54,7 @@ impl Inputs<'_> {
         self.loss(online, frozen).0
     }
 
-    /// `frozen` are the parameters through which nothing is derived: the selector of double-Q.
+    /// `frozen` are the parameters through which nothing is derived: the selector of double-Q, the action values σ reads.
     fn loss<N: Number>(&self, online: &Params<N>, frozen: &Params<f64>) -> (N, Vec<f64>, Vec<f64>, Vec<f64>) {
         let config = self.model.config;
         let size = self.batch.size();
@@ -72,6 +72,7 @@ impl Inputs<'_> {
                 noise: Some((noise, i)),
                 log_visits: self.log_visits.map(|log_visits| log_visits(state)),
                 q_features,
+                frozen: None,
             };
             let q_next = self.model.values(self.target, s_next, extras(&of_target, s_next)).q;
             let chooser = match config.double_q {
@@ -81,7 +82,7 @@ impl Inputs<'_> {
             let best = (0..chooser.len()).max_by(|&a, &b| chooser[a].total_cmp(&chooser[b])).unwrap();
             let future = if self.batch.terminals[i] { 0.0 } else { f64::from(config.gamma) * q_next[best] };
             let target = f64::from(self.batch.rewards[i]) + future;
-            let values = self.model.values(online, s, extras(&of_online, s));
+            let values = self.model.values(online, s, Extras { frozen: Some(frozen), ..extras(&of_online, s) });
             let error = values.q[usize::from(self.batch.actions[i].0)] - N::constant(target);
             sum = sum + error * error;
             q_all.extend(values.q.iter().map(|q| q.value()));
@@ -208,12 +209,21 @@ pub fn tensor<'a>(trace: &'a [NamedTensor], name: &str) -> &'a NamedTensor {
 
 /// Fails unless `found` equals `expected` up to `tolerance` times the largest expected number.
 pub fn check_close(what: &str, found: impl IntoIterator<Item = f64>, expected: &[f64], tolerance: f64) {
-    let largest = expected.iter().fold(1e-6_f64, |max, x| max.max(x.abs()));
+    check_within(what, found, expected, tolerance * largest(expected));
+}
+
+/// Fails unless `found` equals `expected` up to `allowed`.
+pub fn check_within(what: &str, found: impl IntoIterator<Item = f64>, expected: &[f64], allowed: f64) {
     let found: Vec<f64> = found.into_iter().collect();
     assert_eq!(found.len(), expected.len(), "{what}: lengths differ");
     for (i, (f, e)) in found.iter().zip(expected).enumerate() {
-        assert!((f - e).abs() <= tolerance * largest, "{what}[{i}]: {f} instead of {e}, largest {largest}");
+        assert!((f - e).abs() <= allowed, "{what}[{i}]: {f} instead of {e}, allowed {allowed}");
     }
+}
+
+/// The largest size of a number, and something above zero where there is none.
+pub fn largest(numbers: &[f64]) -> f64 {
+    numbers.iter().fold(1e-6, |max, x| x.abs().max(max))
 }
 
 fn pass_noise(trace: &[NamedTensor], prefix: &str) -> PassNoise {

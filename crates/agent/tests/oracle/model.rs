@@ -32,6 +32,9 @@ pub struct Extras<'a> {
     /// log(1 + n(s)), if the module reads it.
     pub log_visits: Option<f64>,
     pub q_features: QFeatures,
+    /// Parameters behind the action values that σ reads, where they are not those of the pass: through these values nothing
+    /// is derived, so finite differences must not see them move.
+    pub frozen: Option<&'a Params<f64>>,
 }
 
 impl Model<'_> {
@@ -47,14 +50,24 @@ impl Model<'_> {
         if matches!(self.config.exploration, Exploration::NoisyNet { .. }) {
             return Values { q: self.head(params, &h, Some((&[], noise, example))), sigma: Vec::new() };
         }
-        let q_clean: Vec<N> = self.head(params, &h, None).into_iter().map(Number::detached).collect();
-        let mut sigma = self.sigma(params, &h, &q_clean, extras.log_visits);
-        if extras.q_features == QFeatures::Noisy {
-            let noisy = self.head(params, &h, Some((&sigma, noise, example)));
-            let noisy: Vec<N> = noisy.into_iter().map(Number::detached).collect();
-            sigma = self.sigma(params, &h, &noisy, extras.log_visits);
-        }
+        let q: Vec<f64> = match extras.frozen {
+            Some(frozen) => self.q_seen(frozen, state, extras),
+            None => self.q_seen(params, state, extras),
+        };
+        let q: Vec<N> = q.into_iter().map(N::constant).collect();
+        let sigma = self.sigma(params, &h, &q, extras.log_visits);
         Values { q: self.head(params, &h, Some((&sigma, noise, example))), sigma }
+    }
+
+    /// The action values that σ reads, as plain numbers.
+    fn q_seen<N: Number>(&self, params: &Params<N>, state: &[u8], extras: Extras) -> Vec<f64> {
+        let h = self.features(params, state);
+        let mut q = self.head(params, &h, None);
+        if let (QFeatures::Noisy, Some((noise, example))) = (extras.q_features, extras.noise) {
+            let sigma = self.sigma(params, &h, &q, extras.log_visits);
+            q = self.head(params, &h, Some((&sigma, noise, example)));
+        }
+        q.iter().map(|q| q.value()).collect()
     }
 
     /// h(s): convolutions with ReLU, flattened channels first.

@@ -22,10 +22,6 @@ pub trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
         let x = self.value();
         self.map(x.exp().ln_1p(), 1.0 / (1.0 + (-x).exp()))
     }
-    /// The same value, through which no derivative flows.
-    fn detached(self) -> Self {
-        Self::constant(self.value())
-    }
 }
 
 impl Number for f64 {

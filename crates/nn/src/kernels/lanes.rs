@@ -6,6 +6,8 @@
 /// Sixteen lanes. All methods need a processor that has the instructions of the implementing type; that is the only
 /// condition of the value methods, and `load`/`store` also need sixteen readable or writable floats at the pointer.
 pub(crate) trait Lanes: Copy {
+    /// One register's worth of lanes.
+    type Narrow: Narrow;
     /// Rows of 16 columns that one tile accumulates in registers.
     const TILE_ROWS: usize;
     /// How many 16-column panels a tile of full height covers.
@@ -41,6 +43,58 @@ pub(crate) trait Lanes: Copy {
     }
 }
 
+/// As many lanes as one register holds, for arithmetic on many values at once; the conditions are those of [`Lanes`].
+pub(crate) trait Narrow: Copy {
+    /// Number of lanes, a divisor of sixteen.
+    const WIDTH: usize;
+
+    unsafe fn zero() -> Self;
+    unsafe fn load(from: *const f32) -> Self;
+    unsafe fn store(self, to: *mut f32);
+    unsafe fn add(self, b: Self) -> Self;
+    unsafe fn sub(self, b: Self) -> Self;
+    /// `self / 2`.
+    unsafe fn half(self) -> Self;
+    /// As [`Lanes::relu`].
+    unsafe fn relu(self) -> Self;
+}
+
+/// A single portable lane: sixteen tiles of arrays at once are more than compilers take well.
+impl Narrow for f32 {
+    const WIDTH: usize = 1;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        0.0
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller grants one readable float.
+        unsafe { from.read() }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: the caller grants one writable float.
+        unsafe { to.write(self) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        self + b
+    }
+    #[inline(always)]
+    unsafe fn sub(self, b: Self) -> Self {
+        self - b
+    }
+    #[inline(always)]
+    unsafe fn half(self) -> Self {
+        self * 0.5
+    }
+    #[inline(always)]
+    unsafe fn relu(self) -> Self {
+        if self < 0.0 { 0.0 } else { self }
+    }
+}
+
 /// Portable lanes: arrays that the compiler may vectorise for any target.
 #[derive(Clone, Copy)]
 pub(crate) struct Portable([f32; 16]);
@@ -64,6 +118,7 @@ macro_rules! lanewise {
 }
 
 impl Lanes for Portable {
+    type Narrow = f32;
     const TILE_ROWS: usize = if cfg!(target_arch = "aarch64") { 5 } else { 2 };
     const TILE_PANELS: usize = 1;
 
@@ -116,7 +171,7 @@ pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Lanes;
+    use super::{Lanes, Narrow};
     use std::arch::x86_64::*;
 
     /// Two 8-lane registers.
@@ -126,6 +181,7 @@ mod x86 {
     // SAFETY of every block below: the trait's contract is that the caller runs on a processor with AVX2 and FMA and, for
     // `load` and `store`, that sixteen floats are accessible at the pointer; the unaligned forms need no alignment.
     impl Lanes for Avx2 {
+        type Narrow = __m256;
         const TILE_ROWS: usize = 6;
         const TILE_PANELS: usize = 1;
 
@@ -209,6 +265,7 @@ mod x86 {
 
     // SAFETY of every block below: as for `Avx2`, with AVX-512F in place of AVX2 and FMA.
     impl Lanes for Avx512 {
+        type Narrow = __m512;
         const TILE_ROWS: usize = 12;
         const TILE_PANELS: usize = 2;
 
@@ -273,6 +330,84 @@ mod x86 {
             }
         }
     }
+
+    macro_rules! narrow {
+        (
+            $type:ty,
+            $width:literal,
+            $zero:ident,
+            $splat:ident,
+            $load:ident,
+            $store:ident,
+            $add:ident,
+            $sub:ident,
+            $mul:ident,
+            $max:ident
+        ) => {
+            // SAFETY of every block: the contract of `Narrow`, which the caller keeps; the unaligned forms need no alignment.
+            impl Narrow for $type {
+                const WIDTH: usize = $width;
+
+                #[inline(always)]
+                unsafe fn zero() -> Self {
+                    // SAFETY: the caller's contract, that the processor has these instructions.
+                    unsafe { $zero() }
+                }
+                #[inline(always)]
+                unsafe fn load(from: *const f32) -> Self {
+                    unsafe { $load(from) }
+                }
+                #[inline(always)]
+                unsafe fn store(self, to: *mut f32) {
+                    // SAFETY: the caller's contract, that the processor has these instructions.
+                    unsafe { $store(to, self) }
+                }
+                #[inline(always)]
+                unsafe fn add(self, b: Self) -> Self {
+                    unsafe { $add(self, b) }
+                }
+                #[inline(always)]
+                unsafe fn sub(self, b: Self) -> Self {
+                    // SAFETY: the caller's contract, that the processor has these instructions.
+                    unsafe { $sub(self, b) }
+                }
+                #[inline(always)]
+                unsafe fn half(self) -> Self {
+                    unsafe { $mul(self, $splat(0.5)) }
+                }
+                #[inline(always)]
+                unsafe fn relu(self) -> Self {
+                    // SAFETY: the caller's contract, that the processor has these instructions.
+                    unsafe { $max($zero(), self) }
+                }
+            }
+        };
+    }
+
+    narrow!(
+        __m256,
+        8,
+        _mm256_setzero_ps,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_add_ps,
+        _mm256_sub_ps,
+        _mm256_mul_ps,
+        _mm256_max_ps
+    );
+    narrow!(
+        __m512,
+        16,
+        _mm512_setzero_ps,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_add_ps,
+        _mm512_sub_ps,
+        _mm512_mul_ps,
+        _mm512_max_ps
+    );
 
     /// `to[j·to_stride + i] = from[i·16 + j]` for i, j < 8: pairs, then quadruples, then halves of registers are exchanged.
     ///

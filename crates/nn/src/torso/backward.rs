@@ -1,9 +1,9 @@
 //! The torso's way back: gradient of the features in, gradients of all convolution parameters out.
 //!
-//! A group takes its examples one after the other through the layers, from the last to the first, so that an example's
-//! activations and gradients stay in the second-level cache; the groups' sums are then added in order.
+//! A group takes its examples, a few at a time, through the layers from the last to the first, so that their activations and
+//! gradients stay in the second-level cache; the groups' sums are then added in order.
 
-use super::{Observations, Torso, Trace, activation, group_count};
+use super::{EXAMPLES, Layer, Observations, Observed, Room, Torso, Trace, activations, group_count};
 use crate::buffer::Buffer;
 use crate::conv::Conv;
 use crate::kernels::{From, Kernel};
@@ -13,9 +13,6 @@ use std::ops::Range;
 
 /// Parameters per task when the groups' gradients are added.
 const SUM_TASK: usize = 4096;
-
-/// Pieces of transposed weights per task.
-const PIECES: usize = 4;
 
 impl Torso {
     /// Gradients of all convolution parameters, overwriting their range of `gradients`. `d_features` is the gradient of the
@@ -35,78 +32,116 @@ impl Torso {
         let batch = self.check(observations, features);
         let shape = (d_features.rows(), d_features.stride());
         assert_eq!(shape, (batch, features.stride()), "torso backward: d_features has another shape than features");
+        self.turn_filters(params);
         let observed = self.observed(observations);
-        let Self { kernel, layers, groups, order, transposed, params: range, .. } = self;
-        for (layer, transposed) in layers.iter().skip(1).zip(transposed.iter_mut()) {
-            let pieces = transposed.par_chunks_mut(PIECES * layer.transposed_piece()).enumerate();
-            pieces.for_each(|(i, out)| {
-                for (piece, out) in out.chunks_mut(layer.transposed_piece()).enumerate() {
-                    layer.transpose_piece(params, i * PIECES + piece, out);
-                }
-            });
-        }
+        let Self { kernel, layers, gradients: groups, rooms, params: range, order, .. } = self;
+        let backward = Backward { kernel: *kernel, layers, observed, range: range.clone() };
         let per_group = batch.div_ceil(group_count(batch));
         let groups = &mut groups[..batch.div_ceil(per_group)];
-        groups.par_iter_mut().zip(&trace.groups).enumerate().for_each(|(g, (group, kept))| {
-            let backward = Backward { kernel: *kernel, layers, transposed, range: range.clone() };
-            for (e, example) in (g * per_group..batch.min((g + 1) * per_group)).enumerate() {
-                let width = order.width();
-                let (features, d_features) =
-                    (&features.padded_row(example)[..width], &d_features.padded_row(example)[..width]);
-                backward.start(&mut group.d_activations, features, d_features);
-                let x = observed.get(example, &mut group.observation);
-                let room = Room { d: &mut group.d_activations, laid: &mut group.laid };
-                backward.add_example(x, kept, e, room, &mut group.gradient);
+        groups.par_iter_mut().zip(&trace.groups).enumerate().for_each(|(g, (gradient, kept))| {
+            let room = &mut *rooms.enter();
+            let (begin, end) = (g * per_group, batch.min((g + 1) * per_group));
+            for first in (begin..end).step_by(EXAMPLES) {
+                let examples = first..end.min(first + EXAMPLES);
+                let top = room.d_activations.last_mut().expect("there is a layer");
+                for (e, d) in examples.clone().zip(top.chunks_mut(order.width())) {
+                    d.copy_from_slice(&d_features.padded_row(e)[..order.width()]);
+                    kernel.relu_backward(d, &features.padded_row(e)[..order.width()]);
+                }
+                backward.add_examples(kept, Several { examples, begin }, room, gradient);
             }
         });
         gradients[range.clone()].par_chunks_mut(SUM_TASK).enumerate().for_each(|(task, sum)| {
             let at = task * SUM_TASK..task * SUM_TASK + sum.len();
-            sum.copy_from_slice(&groups[0].gradient[at.clone()]);
+            sum.copy_from_slice(&groups[0][at.clone()]);
             for group in &groups[1..] {
-                kernel.add(sum, &group.gradient[at.clone()]);
+                kernel.add(sum, &group[at.clone()]);
             }
+        });
+    }
+
+    /// Lays the weights out as the input gradients read them.
+    fn turn_filters(&mut self, params: &[f32]) {
+        self.layers[1..].par_iter_mut().for_each(|layer| {
+            let Layer { conv, winograd, filters_across, .. } = layer;
+            let winograd = winograd.as_ref();
+            let piece = winograd.map_or(conv.transposed_piece(), |winograd| winograd.filters_across_piece());
+            filters_across.par_chunks_mut(piece).enumerate().for_each(|(piece, out)| match winograd {
+                Some(winograd) => winograd.filters_across(params, piece, out),
+                None => conv.transpose_piece(params, piece, out),
+            });
         });
     }
 }
 
-/// What an example needs on its way back.
-struct Room<'a> {
-    /// Gradients of every layer's outputs before ReLU.
-    d: &'a mut [Buffer],
-    /// Those of one layer in panels.
-    laid: &'a mut [f32],
+/// A few examples of a group that begins at example `begin` of the batch.
+struct Several {
+    examples: Range<usize>,
+    begin: usize,
 }
 
-/// The backward pass of one example.
+impl Several {
+    fn count(&self) -> usize {
+        self.examples.len()
+    }
+
+    /// Their places within the group.
+    fn places(&self) -> Range<usize> {
+        self.examples.start - self.begin..self.examples.end - self.begin
+    }
+
+    /// Whether they are the group's first, which overwrite what an earlier batch left in its gradient.
+    fn are_first(&self) -> bool {
+        self.examples.start == self.begin
+    }
+}
+
+/// The backward pass of a few examples.
 struct Backward<'a> {
     kernel: Kernel,
-    layers: &'a [Conv],
-    transposed: &'a [Buffer],
+    layers: &'a [Layer],
+    observed: Observed<'a>,
     /// Place of all convolution parameters in the flat buffers.
     range: Range<usize>,
 }
 
 impl Backward<'_> {
-    /// The gradient of the last layer's output before ReLU.
-    fn start(&self, d_activations: &mut [Buffer], features: &[f32], d_features: &[f32]) {
-        let top = d_activations.last_mut().expect("there is a layer");
-        top.copy_from_slice(d_features);
-        self.kernel.relu_backward(top, features);
-    }
-
-    /// Adds example `e` of the group to its gradient; the first one overwrites what an earlier batch left there.
-    fn add_example(&self, observation: &[f32], kept: &[Buffer], e: usize, room: Room<'_>, gradient: &mut [f32]) {
-        let Room { d, laid } = room;
+    /// Adds the examples' share to their group's gradient. The room holds the gradient of the last layer's outputs.
+    fn add_examples(&self, kept: &[Buffer], several: Several, room: &mut Room, gradient: &mut [f32]) {
+        let Room { observation, d_activations, laid, positions, .. } = room;
         for (l, layer) in self.layers.iter().enumerate().rev() {
-            let x = if l == 0 { observation } else { activation(&kept[l - 1], layer.input, e) };
-            let (below, above) = d.split_at_mut(l);
-            let from = if e == 0 { From::Zero } else { From::C };
-            layer.add_gradient(x, &above[0], laid, self.parts(layer, gradient), from);
-            if let Some(dx) = below.last_mut() {
-                dx.fill(0.0);
-                layer.add_input_gradient(&self.transposed[l - 1], &above[0], dx);
-                self.kernel.relu_backward(dx, x);
+            let Layer { conv, winograd, filters_across, .. } = layer;
+            let (below, above) = d_activations.split_at_mut(l);
+            let dy = activations(&above[0], conv.output, &(0..several.count()));
+            let (dw, db) = self.parts(conv, gradient);
+            if several.are_first() {
+                db.fill(0.0);
             }
+            self.kernel.add_column_sums(db, dy, conv.output.padded_len() / (conv.output.height * conv.output.width));
+            let each_dy = dy.chunks_exact(conv.output.padded_len()).enumerate();
+            let from = |e: usize| if e == 0 && several.are_first() { From::Zero } else { From::C };
+            let Some(dx) = below.last_mut() else {
+                for (e, dy) in each_dy {
+                    let x = self.observed.get(several.examples.start + e, observation);
+                    conv.add_gradient(x, dy, laid, dw, from(e));
+                }
+                return;
+            };
+            let dx = &mut dx[..several.count() * conv.input.padded_len()];
+            let x = activations(&kept[l - 1], conv.input, &several.places());
+            if let Some(winograd) = winograd {
+                winograd.begin_backward(x, dy, positions);
+                winograd.gradient(several.count(), !several.are_first(), dw, positions);
+                winograd.input_gradient(filters_across, dx, positions);
+            } else {
+                dx.fill(0.0);
+                let pixels = conv.input.padded_len();
+                for (((e, dy), x), dx) in each_dy.zip(x.chunks_exact(pixels)).zip(dx.chunks_exact_mut(pixels)) {
+                    conv.add_gradient(x, dy, laid, dw, from(e));
+                    conv.add_input_gradient(filters_across, dy, dx);
+                }
+            }
+            self.kernel.relu_backward(dx, x);
         }
     }
 

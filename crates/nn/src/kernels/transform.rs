@@ -1,0 +1,207 @@
+//! The transforms of Winograd's convolution and their adjoints, on tiles of 4 × 4 registers.
+//!
+//! One dimension, `taps` R = 2 or 3, outputs per tile M = 5 − R, so that 4 products give M outputs of R taps each:
+//!
+//! ```text
+//! y = Aᵀ[(G g) ⊙ (Bᵀ d)]        interpolation at 0, 1, −1 and ∞
+//! ```
+//!
+//! Two dimensions are the same along columns and rows. The gradients are the adjoint of exactly this formula: δ enters by A,
+//! leaves by B towards the data and by Gᵀ towards the filter. All factors are 1 and 1/2, so rounding stays that of a direct sum.
+//!
+//! Every address is checked by the slices; what is unsafe is only that the processor must have the instructions of the lanes.
+#![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and column in several arrays at once")]
+
+use super::lanes::Narrow;
+use super::tiles::{Patch, SIDE};
+
+/// A transform along one dimension.
+pub(super) trait Transform<V: Narrow, const P: usize, const Q: usize> {
+    unsafe fn along(x: [V; P]) -> [V; Q];
+}
+
+pub(super) struct Data;
+pub(super) struct DataAdjoint;
+pub(super) struct Filter;
+pub(super) struct FilterAdjoint;
+pub(super) struct Result;
+pub(super) struct ResultAdjoint;
+
+// SAFETY of every block below: the processor has the instructions of `V`, which is all that arithmetic on lanes needs.
+
+impl<V: Narrow> Transform<V, 4, 4> for Data {
+    #[inline(always)]
+    unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 4] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a.sub(c), b.add(c), c.sub(b), b.sub(d)] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 4, 4> for DataAdjoint {
+    #[inline(always)]
+    unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 4] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a, b.sub(c).add(d), b.add(c).sub(a), V::zero().sub(d)] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 2, 4> for Filter {
+    #[inline(always)]
+    unsafe fn along([a, b]: [V; 2]) -> [V; 4] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a, a.add(b).half(), a.sub(b).half(), b] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 3, 4> for Filter {
+    #[inline(always)]
+    unsafe fn along([a, b, c]: [V; 3]) -> [V; 4] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        let ends = unsafe { a.add(c) };
+        unsafe { [a, ends.add(b).half(), ends.sub(b).half(), c] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 4, 2> for FilterAdjoint {
+    #[inline(always)]
+    unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 2] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a.add(b.add(c).half()), d.add(b.sub(c).half())] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 4, 3> for FilterAdjoint {
+    #[inline(always)]
+    unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 3] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a.add(b.add(c).half()), b.sub(c).half(), d.add(b.add(c).half())] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 4, 2> for Result {
+    #[inline(always)]
+    unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 2] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a.add(b.add(c)), b.sub(c).sub(d)] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 4, 3> for Result {
+    #[inline(always)]
+    unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 3] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a.add(b.add(c)), b.sub(c), b.add(c).sub(d)] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 2, 4> for ResultAdjoint {
+    #[inline(always)]
+    unsafe fn along([a, b]: [V; 2]) -> [V; 4] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a, a.add(b), a.sub(b), V::zero().sub(b)] }
+    }
+}
+
+impl<V: Narrow> Transform<V, 3, 4> for ResultAdjoint {
+    #[inline(always)]
+    unsafe fn along([a, b, c]: [V; 3]) -> [V; 4] {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        unsafe { [a, a.add(c).add(b), a.add(c).sub(b), V::zero().sub(c)] }
+    }
+}
+
+/// The transform along columns, then along rows.
+#[inline(always)]
+pub(super) unsafe fn both<T: Transform<V, P, Q>, V: Narrow, const P: usize, const Q: usize>(
+    x: [[V; P]; P],
+) -> [[V; Q]; Q] {
+    // SAFETY: the caller's contract, that the processor has these instructions.
+    unsafe {
+        let zero = V::zero();
+        let mut half = [[zero; P]; Q];
+        for j in 0..P {
+            let mut column = [zero; P];
+            for i in 0..P {
+                column[i] = x[i][j];
+            }
+            let column = T::along(column);
+            for i in 0..Q {
+                half[i][j] = column[i];
+            }
+        }
+        let mut out = [[zero; Q]; Q];
+        for i in 0..Q {
+            out[i] = T::along(half[i]);
+        }
+        out
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn load<V: Narrow>(x: &[f32], at: usize) -> V {
+    let piece = &x[at..at + V::WIDTH];
+    // SAFETY: as many floats as there are lanes, as the slice has checked.
+    unsafe { V::load(piece.as_ptr()) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn store<V: Narrow>(x: &mut [f32], at: usize, value: V) {
+    let piece = &mut x[at..at + V::WIDTH];
+    // SAFETY: as many floats as there are lanes, as the slice has checked.
+    unsafe { value.store(piece.as_mut_ptr()) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn load_patch<V: Narrow, const P: usize>(x: &[f32], patch: Patch, channel: usize) -> [[V; P]; P] {
+    let mut tile = [[unsafe { V::zero() }; P]; P];
+    for i in 0..P {
+        for j in 0..P {
+            if i < patch.rows && j < patch.cols {
+                // SAFETY: the caller's contract, that the processor has these instructions.
+                tile[i][j] = unsafe { load(x, patch.first + i * patch.down + j * patch.right + channel) };
+            }
+        }
+    }
+    tile
+}
+
+/// The 16 positions of a tile, `step` floats apart.
+#[inline(always)]
+pub(super) unsafe fn load_positions<V: Narrow>(x: &[f32], at: usize, step: usize) -> [[V; 4]; 4] {
+    // SAFETY: the caller's contract, that the processor has these instructions.
+    let mut tile = [[unsafe { V::zero() }; 4]; 4];
+    for i in 0..SIDE {
+        for j in 0..SIDE {
+            tile[i][j] = unsafe { load(x, at + (i * SIDE + j) * step) };
+        }
+    }
+    tile
+}
+
+#[inline(always)]
+pub(super) unsafe fn store_positions<V: Narrow>(x: &mut [f32], at: usize, step: usize, tile: [[V; 4]; 4]) {
+    for i in 0..SIDE {
+        for j in 0..SIDE {
+            // SAFETY: the caller's contract, that the processor has these instructions.
+            unsafe { store(x, at + (i * SIDE + j) * step, tile[i][j]) };
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn add_patch<V: Narrow, const P: usize>(
+    x: &mut [f32],
+    patch: Patch,
+    channel: usize,
+    tile: [[V; P]; P],
+) {
+    for i in 0..P {
+        for j in 0..P {
+            if i < patch.rows && j < patch.cols {
+                let at = patch.first + i * patch.down + j * patch.right + channel;
+                // SAFETY: the caller's contract, that the processor has these instructions.
+                unsafe { store(x, at, load::<V>(x, at).add(tile[i][j])) };
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Winograd's method against the direct convolution of `conv.rs`, which is itself tested against the definition in f64.
+
+use super::*;
+use crate::conv::{ConvSpec, ImageShape, Order, Place};
+use crate::init::Init;
+use crate::params::Layout;
+use crate::reference::{numbers, uniform};
+
+/// What either method gives: outputs, weight gradient, input gradient.
+struct Pass {
+    y: Vec<f32>,
+    dw: Vec<f32>,
+    dx: Vec<f32>,
+}
+
+struct Case {
+    conv: Conv,
+    params: Buffer,
+    x: Vec<f32>,
+    dy: Vec<f32>,
+    count: usize,
+}
+
+fn case(kernel: Kernel, channels: usize, (height, width): (usize, usize), spec: ConvSpec, count: usize) -> Case {
+    let input = ImageShape { channels, height, width };
+    let mut layout = Layout::default();
+    let place = Place { input, order: Order::Pixels, has_bias: true };
+    let conv = Conv::new(kernel, "conv", spec, place, &mut layout).unwrap();
+    let mut params = layout.zeros();
+    let mut next = uniform(1);
+    for (_, id) in layout.names() {
+        layout.initialise(&mut params, id, Init::Uniform(0.5), &mut next);
+    }
+    let (x, dy) = (numbers(count * conv.input.padded_len(), 2), numbers(count * conv.output.padded_len(), 3));
+    Case { conv, params, x, dy, count }
+}
+
+fn directly(case: &Case) -> Pass {
+    let Case { conv, params, x, dy, .. } = case;
+    let mut transposed = vec![0.0; conv.transposed_len()];
+    for (piece, out) in transposed.chunks_mut(conv.transposed_piece()).enumerate() {
+        conv.transpose_piece(params, piece, out);
+    }
+    let mut pass = Pass { y: vec![0.0; dy.len()], dw: vec![0.0; conv.weight.len()], dx: vec![0.0; x.len()] };
+    let (inputs, outputs) = (conv.input.padded_len(), conv.output.padded_len());
+    let mut laid = vec![0.0; outputs];
+    for e in 0..case.count {
+        let (x, dy) = (&x[e * inputs..][..inputs], &dy[e * outputs..][..outputs]);
+        conv.forward(params, x, &mut pass.y[e * outputs..][..outputs]);
+        conv.add_gradient(x, dy, &mut laid, &mut pass.dw, From::C);
+        conv.add_input_gradient(&transposed, dy, &mut pass.dx[e * inputs..][..inputs]);
+    }
+    pass
+}
+
+fn by_tiles(case: &Case, winograd: &Winograd) -> Pass {
+    let Case { conv, params, x, dy, .. } = case;
+    let (mut filters, mut across) = (vec![0.0; winograd.filters_len()], vec![0.0; winograd.filters_len()]);
+    for (piece, out) in filters.chunks_mut(winograd.filters_piece()).enumerate() {
+        winograd.filters(params, piece, out);
+    }
+    for (piece, out) in across.chunks_mut(winograd.filters_across_piece()).enumerate() {
+        winograd.filters_across(params, piece, out);
+    }
+    let mut room = Positions::new(std::iter::once(winograd));
+    let mut pass = Pass { y: vec![0.0; dy.len()], dw: vec![f32::NAN; conv.weight.len()], dx: vec![f32::NAN; x.len()] };
+    winograd.forward(params, &filters, x, (&mut pass.y, conv.output.padded_len()), &mut room);
+    // In two halves, so that overwriting and adding are both seen.
+    let (inputs, outputs) = (conv.input.padded_len(), conv.output.padded_len());
+    let mut done = 0;
+    for count in [case.count.div_ceil(2), case.count / 2] {
+        if 0 < count {
+            let x = &x[done * inputs..][..count * inputs];
+            winograd.begin_backward(x, &dy[done * outputs..][..count * outputs], &mut room);
+            winograd.gradient(count, 0 < done, &mut pass.dw, &mut room);
+            winograd.input_gradient(&across, &mut pass.dx[done * inputs..][..count * inputs], &mut room);
+        }
+        done += count;
+    }
+    pass
+}
+
+/// The largest difference, relative to the root of the mean square of the expected values.
+fn distance(found: &[f32], expected: &[f32]) -> f64 {
+    let scale = (expected.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / expected.len() as f64).sqrt();
+    let difference = |(&found, &expected): (&f32, &f32)| (f64::from(found) - f64::from(expected)).abs() / scale;
+    found.iter().zip(expected).map(difference).fold(0.0, |largest, next| if next <= largest { largest } else { next })
+}
+
+fn check(kernel: Kernel, channels: usize, size: (usize, usize), spec: ConvSpec, count: usize) {
+    let case = case(kernel, channels, size, spec, count);
+    let winograd = Winograd::of(&case.conv).expect("the method applies");
+    let (found, expected) = (by_tiles(&case, &winograd), directly(&case));
+    for (what, found, expected) in
+        [("y", found.y, expected.y), ("dw", found.dw, expected.dw), ("dx", found.dx, expected.dx)]
+    {
+        let distance = distance(&found, &expected);
+        assert!(distance < 1e-5, "{what} of {size:?}, {spec:?}, {count} examples, {}: {distance:e}", kernel.name());
+    }
+}
+
+#[test]
+fn the_nature_network_is_that_of_the_direct_method_on_every_kernel() {
+    for kernel in Kernel::available() {
+        check(kernel, 32, (20, 20), ConvSpec { channels: 64, kernel: 4, stride: 2 }, 4);
+        check(kernel, 64, (9, 9), ConvSpec { channels: 64, kernel: 3, stride: 1 }, 4);
+    }
+}
+
+#[test]
+fn ragged_edges_odd_channels_and_unused_borders_are_those_of_the_direct_method() {
+    let kernel = Kernel::detect();
+    for count in 1..=EXAMPLES {
+        check(kernel, 5, (9, 12), ConvSpec { channels: 17, kernel: 3, stride: 1 }, count);
+        check(kernel, 20, (7, 10), ConvSpec { channels: 3, kernel: 2, stride: 1 }, count);
+        check(kernel, 3, (25, 22), ConvSpec { channels: 33, kernel: 6, stride: 3 }, count);
+        check(kernel, 16, (16, 17), ConvSpec { channels: 16, kernel: 6, stride: 2 }, count);
+    }
+}
+
+#[test]
+fn a_layer_that_would_gain_little_keeps_the_direct_method() {
+    let of = |size, kernel, stride| {
+        let spec = ConvSpec { channels: 16, kernel, stride };
+        Winograd::of(&case(Kernel::detect(), 16, (size, size), spec, 1).conv)
+    };
+    assert!(of(4, 3, 1).is_some());
+    assert!(of(3, 3, 1).is_none(), "one output");
+    assert!(of(9, 5, 1).is_none(), "too many taps");
+    assert!(of(9, 3, 2).is_none(), "the window is no multiple of the stride");
+    assert!(of(9, 1, 1).is_none(), "nothing to share");
+}

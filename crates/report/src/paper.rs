@@ -50,8 +50,10 @@ impl Baseline {
         PAPER_GAMES.iter().find(|baseline| baseline.game == game)
     }
 
+    /// How far a score lies between random play (0) and a human (1).
+    ///
     /// ```text
-    /// (agent − random) / (human − random)
+    /// (agent − random) / (human − random)                                      [SANE:human-normalised-score]
     /// ```
     pub fn human_normalised(&self, score: f64) -> f64 {
         (score - self.random) / (self.human - self.random)

@@ -1,6 +1,6 @@
 //! `sane bench engine`: a train step and an act of each agent, against the peak that the processor reaches in registers.
 //!
-//! All times are minimums of many: what the machine can do when nothing disturbs it.
+//! Times are minimums of many, what the machine can do when nothing disturbs it; the table shows medians beside them.
 
 use crate::output::{Failure, Outcome, Output};
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -17,8 +17,9 @@ Examples:
   sane bench engine --threads 1 --preset minatar --agents eps-greedy,sane
   sane bench engine --kernel portable --json
 
-The batch is 32 with 6 actions. GFLOP/s count the matrix products of a step (two forward passes, gradients of weights and of
-all activations but the observation); noise, optimiser and everything else are overhead. An act runs on one thread.";
+The batch is 32 with 6 actions. GFLOP/s count the products of a step by their definition (two forward passes, gradients of
+weights and of all activations but the observation); noise, optimiser and everything else are overhead. Convolutions that
+are computed by Winograd's method need fewer multiplications than are counted. An act runs on one thread.";
 
 const BATCH: usize = 32;
 const ACTIONS: usize = 6;
@@ -80,18 +81,32 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     Ok(())
 }
 
-/// What was measured of one agent: seconds, and the work of a train step.
+/// Shortest and middle of many times, in seconds.
+#[derive(Clone, Copy)]
+struct Spread {
+    min: f64,
+    median: f64,
+}
+
+impl Spread {
+    fn of(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        Self { min: times[0], median: times[times.len() / 2] }
+    }
+}
+
+/// What was measured of one agent, and the work of a train step.
 struct Row {
     name: String,
-    train: f64,
-    act: f64,
+    train: Spread,
+    act: Spread,
     gflop: f64,
     phases: [f64; Phase::ALL.len()],
 }
 
 impl Row {
     fn gflops(&self) -> f64 {
-        self.gflop / self.train
+        self.gflop / self.train.min
     }
 }
 
@@ -139,12 +154,12 @@ impl Probe for Clock {
     }
 }
 
-/// Shortest learn step, and shortest time of each of its phases.
+/// Times of learn steps, and the shortest time of each of their phases.
 fn time_learning(
     learner: &mut Learner,
     world: &EnvSpec,
     budget: Duration,
-) -> Result<(f64, [f64; Phase::ALL.len()]), Failure> {
+) -> Result<(Spread, [f64; Phase::ALL.len()]), Failure> {
     let (mut noise, mut draws) = (Stream::named(1, "noise"), Stream::named(1, "bench states"));
     let mut batch = Batch::new(BATCH, world.state_bytes());
     let Element::U8 { full_scale } = world.frame.element else { unreachable!("the worlds above are bytes") };
@@ -156,32 +171,32 @@ fn time_learning(
     }
     let start = Instant::now();
     let mut clock = Clock { last: start, best: [f64::INFINITY; Phase::ALL.len()], now: [0.0; Phase::ALL.len()] };
-    let mut best = f64::INFINITY;
-    while best.is_infinite() || start.elapsed() < budget {
+    let mut times = Vec::new();
+    while times.is_empty() || start.elapsed() < budget {
         clock.now = [0.0; Phase::ALL.len()];
         clock.last = Instant::now();
         let begun = clock.last;
         learner.learn_watched(&batch, &mut noise, &mut clock)?;
-        best = best.min(begun.elapsed().as_secs_f64());
+        times.push(begun.elapsed().as_secs_f64());
         for (best, now) in clock.best.iter_mut().zip(clock.now) {
             *best = best.min(now);
         }
     }
-    Ok((best, clock.best))
+    Ok((Spread::of(times), clock.best))
 }
 
-/// Shortest act on the perturbed network (greedy for agents without noise).
-fn time_acting(learner: &mut Learner, world: &EnvSpec, budget: Duration) -> f64 {
+/// Times of acts on the perturbed network (greedy for agents without noise).
+fn time_acting(learner: &mut Learner, world: &EnvSpec, budget: Duration) -> Spread {
     let mut noise = Stream::named(1, "noise");
     let state = vec![1; world.state_bytes()];
     let start = Instant::now();
-    let mut best = f64::INFINITY;
-    while best.is_infinite() || start.elapsed() < budget {
+    let mut times = Vec::new();
+    while times.is_empty() || start.elapsed() < budget {
         let begun = Instant::now();
         std::hint::black_box(learner.act(&state, ActMode::Noisy, &mut noise));
-        best = best.min(begun.elapsed().as_secs_f64());
+        times.push(begun.elapsed().as_secs_f64());
     }
-    best
+    Spread::of(times)
 }
 
 /// Multiply-adds of the matrix products of one train step, times two, in units of 10⁹. A layer counts four times: two forward
@@ -216,8 +231,8 @@ fn as_json(rows: &[Row], threads: usize, peak: f64, kernel: Kernel) -> Value {
                 .map(|(phase, time)| (phase.name().to_owned(), json!(time * 1e3)))
                 .collect();
             let value = json!({
-                "train_step_ms": row.train * 1e3,
-                "act_ms": row.act * 1e3,
+                "train_step_ms": row.train.min * 1e3,
+                "act_ms": row.act.min * 1e3,
                 "gflops": row.gflops(),
                 "share_of_peak": row.gflops() / peak,
                 "phases_ms": phases,
@@ -231,22 +246,27 @@ fn as_json(rows: &[Row], threads: usize, peak: f64, kernel: Kernel) -> Value {
 fn as_table(rows: &[Row], threads: usize, peak: f64, kernel: Kernel) -> Vec<String> {
     let mut lines = vec![
         format!(
-            "{} kernel, {threads} threads, peak {peak:.1} GFLOP/s; minimums, batch {BATCH}, {ACTIONS} actions",
+            "{} kernel, {threads} threads, peak {peak:.1} GFLOP/s; batch {BATCH}, {ACTIONS} actions",
             kernel.name()
         ),
         format!(
-            "{:<24}{:>14}{:>10}{:>10}{:>10}{:>10}",
-            "agent", "train step ms", "× first", "GFLOP/s", "of peak", "act ms"
+            "{:<24}{:>14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+            "agent", "train step ms", "median", "× first", "GFLOP/s", "of peak", "act ms", "median"
         ),
     ];
     for row in rows {
-        let (ratio, share) = (row.train / rows[0].train, 100.0 * row.gflops() / peak);
-        let (train, act) = (row.train * 1e3, row.act * 1e3);
-        lines.push(format!("{:<24}{train:>14.3}{ratio:>10.3}{:>10.1}{share:>9.1}%{act:>10.4}", row.name, row.gflops()));
+        let (ratio, share) = (row.train.min / rows[0].train.min, 100.0 * row.gflops() / peak);
+        let ms = |spread: Spread| (spread.min * 1e3, spread.median * 1e3);
+        let ((train, train_median), (act, act_median)) = (ms(row.train), ms(row.act));
+        lines.push(format!(
+            "{:<24}{train:>14.3}{train_median:>10.3}{ratio:>10.3}{:>10.1}{share:>9.1}%{act:>10.4}{act_median:>10.4}",
+            row.name,
+            row.gflops()
+        ));
     }
     lines.push(String::new());
     let heads: String = Phase::ALL.iter().map(|phase| format!("{:>16}", phase.name())).collect();
-    lines.push(format!("{:<24}{heads}", "phases, ms"));
+    lines.push(format!("{:<24}{heads}", "phases, least ms"));
     for row in rows {
         let times: String = row.phases.iter().map(|time| format!("{:>16.3}", time * 1e3)).collect();
         lines.push(format!("{:<24}{times}", row.name));

@@ -114,6 +114,9 @@ fn a_suite_trains_and_measures_every_run_and_is_done_when_asked_again() {
     let machine = fs::read_to_string(place.run("risky-road/sane/seed-1").join("timings.jsonl")).unwrap();
     assert!(machine.contains("\"timing\":\"machine\""), "{machine}");
     check_exit(&place.sane(&["report", "runs/suites/tiny", "-o", "report"]), 0, "2 worlds, 2 agents");
+    let runs = fs::read_to_string(place.root.path().join("report/runs.csv")).unwrap();
+    let hash = first.split_whitespace().next().unwrap();
+    assert!(runs.lines().any(|line| line.contains(hash) && line.contains("risky-road/sane/seed-1")), "{hash}\n{runs}");
 }
 
 #[test]
@@ -194,4 +197,39 @@ fn a_plan_says_what_a_suite_takes_and_starts_nothing() {
     let positive = |key: &str| plan[key].as_f64().is_some_and(|value| 0.0 < value);
     assert!(["seconds", "memory_bytes", "disk_bytes", "jobs", "threads"].iter().all(|key| positive(key)), "{plan}");
     assert!(!place.root.path().join("runs").exists());
+}
+
+#[test]
+fn a_cluster_that_is_not_there_is_named_and_a_dry_run_shows_what_it_would_get() {
+    let place = Place::new(1_000, "'sane'");
+    let run = |engine: &str, more: &[&str]| {
+        let mut command = place.command(&["suite", "run", "tiny.toml", "--on", engine]);
+        command.env("PATH", place.root.path()).args(more).output().unwrap()
+    };
+    check_exit(&run("slurm", &[]), 1, "there is no `sinfo` on this machine");
+    check_exit(&run("ray", &[]), 1, "there is no python3 on this machine");
+    let script = run("slurm", &["--dry-run"]);
+    check_exit(&script, 0, "");
+    let script = String::from_utf8_lossy(&script.stdout).into_owned();
+    let expected = ["#SBATCH --array=0-1", "#SBATCH --signal=B:USR1@120", "  risky-road/sane/seed-1", "suite task /"];
+    expected.iter().for_each(|line| assert!(script.contains(line), "{line} is not in\n{script}"));
+    let jobs: serde_json::Value = serde_json::from_slice(&run("ray", &["--dry-run"]).stdout).unwrap();
+    assert_eq!(jobs["jobs"].as_array().map(Vec::len), Some(2), "{jobs}");
+    check_exit(&place.sane(&["suite", "run", "tiny.toml", "--dry-run"]), 2, "--on");
+    place.write(&(fs::read_to_string(place.root.path().join("tiny.toml")).unwrap() + "[slurm]\npartition = 'a b'\n"));
+    check_exit(&run("slurm", &["--dry-run"]), 2, "tiny.toml:15: partition is one word");
+}
+
+#[test]
+fn a_job_of_a_cluster_works_on_its_run_alone_and_the_suite_knows() {
+    let place = Place::new(500, "'sane'");
+    let folder = place.root.path().join("runs/suites/tiny");
+    fs::create_dir_all(&folder).unwrap();
+    fs::copy(place.root.path().join("tiny.toml"), folder.join("suite.toml")).unwrap();
+    let task = |run: &str| place.sane(&["suite", "task", folder.to_str().unwrap(), run]);
+    check_exit(&task("risky-road/sane/seed-1"), 0, "risky-road/sane/seed-1: done");
+    assert_eq!(place.state("risky-road/sane/seed-1"), "done");
+    assert_eq!(place.state("minatar/breakout/sane/seed-1"), "waiting");
+    check_exit(&task("risky-road/sane/seed-9"), 1, "has no run risky-road/sane/seed-9");
+    assert_eq!(fs::read_to_string(folder.join("results.csv")).unwrap().lines().count(), 1 + 2);
 }

@@ -88,7 +88,12 @@ impl Observer for Laps {
 }
 
 /// Fills the replay a little.
-pub(crate) fn play_randomly(run: &mut Run, count: u64, actions: &mut Stream, played: &mut dyn FnMut()) -> Result<(), WorldFault> {
+pub(crate) fn play_randomly(
+    run: &mut Run,
+    count: u64,
+    actions: &mut Stream,
+    played: &mut dyn FnMut(),
+) -> Result<(), WorldFault> {
     let width = run.spec().actions.len() as u64;
     for _ in 0..count {
         let action = Action(actions.below(width) as u16);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! config.toml   the resolved configuration          events.jsonl       what happened, repeats bit for bit
-//! lock          held while a process works here     timings.jsonl      what depends on clock and machine
+//! lock, lease   held while a process works here     timings.jsonl      what depends on clock and machine
 //! checkpoints/  the whole state, the last two       evaluations.jsonl  results of `sane eval`
 //! film.bin      the newest episode, for the eye     tensorboard/       the numbers once more
 //! ```
@@ -10,6 +10,7 @@
 use crate::LabError;
 use crate::checkpoint::{CheckpointStore, Loaded};
 use crate::config::{RunConfig, differences, from_toml, to_toml};
+use crate::digest::Digest;
 use crate::film::Camera;
 use crate::journal::{Journal, Positions};
 use crate::lock::RunLock;
@@ -57,7 +58,7 @@ pub struct RunFiles {
     journal: Journal,
     camera: Camera,
     saved_at: Option<AgentSteps>,
-    _lock: RunLock,
+    lock: RunLock,
 }
 
 /// The folder a run lives in unless another is asked for.
@@ -104,7 +105,7 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
     };
     let journal = Journal::resume(folder, positions)?;
     let camera = Camera::new(folder, config.record.film_interval);
-    let mut files = RunFiles { checkpoints, journal, camera, saved_at, _lock: lock };
+    let mut files = RunFiles { checkpoints, journal, camera, saved_at, lock };
     files.journal.process_started(run.clock.steps().0)?;
     Ok(OpenRun { run, files, notes })
 }
@@ -143,6 +144,7 @@ pub fn record_evaluation(folder: &Path, result: &EvaluationFinished) -> Result<(
 impl RunFiles {
     /// Records an event and tells the observer.
     pub fn emit(&mut self, event: Event, observer: &mut dyn Observer) -> Result<(), LabError> {
+        self.lock.check()?;
         self.journal.event(&event)?;
         observer.event(&event);
         Ok(())
@@ -180,6 +182,7 @@ impl RunFiles {
         if self.saved_at == Some(now) {
             return Ok(());
         }
+        self.lock.check()?;
         // Records first: a checkpoint must never point behind the end of a file.
         let positions = self.journal.settle()?;
         let mut parts = run.parts();
@@ -193,7 +196,8 @@ impl RunFiles {
     /// later drops it and goes on as if it had never ended.
     pub fn finish(&mut self, run: &Run, observer: &mut dyn Observer) -> Result<StopReason, LabError> {
         self.checkpoint(run)?;
-        self.emit(Event::RunFinished(run.statistics.finish_run(&run.clock)), observer)?;
+        let digest = Digest::of(run).to_string();
+        self.emit(Event::RunFinished(run.statistics.finish_run(&run.clock, digest)), observer)?;
         self.close(run, StopReason::Finished)
     }
 

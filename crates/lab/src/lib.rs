@@ -16,6 +16,7 @@ mod export;
 mod film;
 mod folder;
 mod journal;
+mod lease;
 mod lock;
 mod machine;
 mod observer;

@@ -1,6 +1,7 @@
-//! One process per run folder. The lock is the operating system's: it ends with its process, however that ends, so
-//! there is no stale one to clear away by hand.
+//! One process per run folder. On one machine the lock is the operating system's: it ends with its process, however that
+//! ends, so there is no stale one to clear away by hand. Between machines it is a lease, which runs out.
 
+use crate::lease::{Lease, holder_elsewhere};
 use crate::machine::host;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// Held while a process writes a run; dropping it lets the next one in.
 #[derive(Debug)]
 pub struct RunLock {
+    // Given back before the lock is: who gets the lock finds no lease of ours.
+    lease: Lease,
     _file: File,
 }
 
@@ -24,6 +27,18 @@ pub enum LockError {
         /// The run folder.
         folder: PathBuf,
         /// Who holds it, as they wrote themselves: process and host.
+        holder: String,
+    },
+    /// Another machine has taken over.
+    #[error(
+        "{} now belongs to {holder}: this process could not renew its lease in time and writes nothing more; the \
+         run goes on from its last checkpoint",
+        folder.display()
+    )]
+    Lost {
+        /// The run folder.
+        folder: PathBuf,
+        /// Who has it now.
         holder: String,
     },
     /// The lock file cannot be made or locked.
@@ -54,14 +69,23 @@ impl RunLock {
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", this_process()))
             .map_err(failed)?;
-        Ok(Self { _file: file })
+        let lease = Lease::take(folder, &this_process())?;
+        Ok(Self { lease, _file: file })
+    }
+
+    /// Whether this process may still write here; a machine that was cut off for a while may have lost the folder.
+    pub fn check(&self) -> Result<(), LockError> {
+        self.lease.check()
     }
 
     /// Who holds the lock of this folder, if anybody does.
     pub fn holder(folder: &Path) -> Option<String> {
         let mut file = File::open(folder.join("lock")).ok()?;
         // A shared lock, so that two who ask at once do not take each other for the holder.
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| written_holder(&mut file))
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => Some(written_holder(&mut file)),
+            _ => holder_elsewhere(folder),
+        }
     }
 }
 

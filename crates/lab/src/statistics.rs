@@ -172,14 +172,15 @@ impl Statistics {
         }
     }
 
-    /// The run's last record.
-    pub fn finish_run(&self, clock: &Clock) -> RunFinished {
+    /// The run's last record, with the digest of its state.
+    pub fn finish_run(&self, clock: &Clock, digest: String) -> RunFinished {
         RunFinished {
             interactions: clock.steps().0,
             frames: clock.frames().0,
             episodes: clock.episodes,
             train_steps: clock.train_steps,
             return_mean_last_100: self.mean_return(),
+            digest: Some(digest),
         }
     }
 }

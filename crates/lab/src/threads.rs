@@ -19,14 +19,14 @@ pub fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A flag that Ctrl-C and SIGTERM set. The second such signal ends the process at once.
+/// A flag that Ctrl-C and SIGTERM set. Ctrl-C once more ends the process at once; SIGTERM may come again, since schedulers
+/// send it to whole families of processes, in which parents pass it on to their children.
 pub fn stop_on_signals() -> Result<Arc<AtomicBool>, LabError> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // Order matters: the shutdown looks at the flag before the second handler sets it.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(LabError::io("listen for signals of", "this process"))?;
-    }
+    // Order matters: the shutdown looks at the flag before the second handler sets it.
+    signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&stop))
+        .and_then(|_| signal_hook::flag::register(SIGINT, Arc::clone(&stop)))
+        .and_then(|_| signal_hook::flag::register(SIGTERM, Arc::clone(&stop)))
+        .map_err(LabError::io("listen for signals of", "this process"))?;
     Ok(stop)
 }

@@ -170,6 +170,9 @@ pub struct RunFinished {
     /// Mean of the last 100 returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_mean_last_100: Option<f64>,
+    /// Digest of the run's whole state, as `sane runs hash` prints it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// The result of one evaluation in one noise mode.
@@ -237,6 +240,7 @@ mod tests {
             episodes: 1,
             train_steps: 2,
             return_mean_last_100: None,
+            digest: None,
         });
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(line, r#"{"event":"run_finished","interactions":8,"frames":32,"episodes":1,"train_steps":2}"#);

@@ -84,8 +84,14 @@ mod tests {
 
     #[test]
     fn the_kind_is_read_off_the_first_bytes_of_a_written_event() {
-        let finished =
-            RunFinished { interactions: 1, frames: 4, episodes: 0, train_steps: 0, return_mean_last_100: None };
+        let finished = RunFinished {
+            interactions: 1,
+            frames: 4,
+            episodes: 0,
+            train_steps: 0,
+            return_mean_last_100: None,
+            digest: None,
+        };
         let line = serde_json::to_vec(&Event::RunFinished(finished)).unwrap();
         assert_eq!(event_kind(&line), Some("run_finished"));
         assert_eq!(event_kind(br#"{"interactions":1,"event":"run_finished"}"#), None);

@@ -167,6 +167,7 @@ pub fn runs(sections: &[Section]) -> Data {
         "versions",
         "machines",
         "digest",
+        "events_digest",
         "folder",
     ];
     let mut data = Data::new("runs", &columns);
@@ -190,6 +191,7 @@ pub fn runs(sections: &[Section]) -> Data {
                 json!(run.process.versions.join("; ")),
                 json!(run.process.machines.join("; ")),
                 json!(run.digest),
+                json!(run.events_digest),
                 json!(run.folder.display().to_string()),
             ]);
         }

@@ -25,6 +25,7 @@ pub fn html(report: &Report) -> String {
     };
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"generator\" content=\"sane report\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: \
          {title}</title>\n<style>\n{palette}{style}</style>\n</head>\n\

@@ -105,7 +105,7 @@ fn read_events(path: &Path, run: &mut Run) -> Result<(), ReportError> {
     })?;
     run.torn = scan.torn;
     if 0 < scan.lines {
-        run.digest = digest.finalize().to_hex().to_string();
+        run.events_digest = digest.finalize().to_hex().to_string();
     }
     match started {
         Some(started) => check_started(path, run, &started),
@@ -145,6 +145,7 @@ fn take_finished(run: &mut Run, finished: &RunFinished) {
     // A finished run may be continued with a larger budget; it is finished again when it has reached that.
     run.finished = run.budget_interactions <= finished.interactions;
     run.final_return = finished.return_mean_last_100.filter(|_| run.finished);
+    run.digest = finished.digest.clone().filter(|_| run.finished);
 }
 
 fn read_timings(path: &Path) -> Result<Process, ReportError> {

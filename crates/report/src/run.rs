@@ -41,8 +41,10 @@ pub struct Run {
     pub evaluations: Vec<EvaluationFinished>,
     /// Where and how fast it ran.
     pub process: Process,
+    /// Digest of the whole state at the end of a finished run, as `sane runs hash` prints it.
+    pub digest: Option<String>,
     /// BLAKE3 of `events.jsonl`, in hexadecimal; empty before its first record.
-    pub digest: String,
+    pub events_digest: String,
 }
 
 /// What an interval record says, as far as curves need it.

@@ -46,7 +46,7 @@ fn a_run_is_read_as_it_was_written() {
     assert_eq!((run.finished, run.torn, run.reached_interactions, run.episodes), (true, false, 20_000, 80));
     assert_eq!((run.points.len(), run.evaluations.len(), run.parameters), (20, 2, 1_687_206));
     let hash = blake3::hash(&fs::read(folder.join("events.jsonl")).unwrap()).to_hex().to_string();
-    assert_eq!(run.digest, hash);
+    assert_eq!(run.events_digest, hash);
     assert_eq!(run.process.interactions_per_second.map(f64::round), Some(500.0));
     assert_eq!((run.process.seconds.round(), run.process.threads), (40.0, Some(2)));
     assert_eq!(run.process.machines, ["Example processor, 2 logical cores"]);

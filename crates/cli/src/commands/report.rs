@@ -4,11 +4,14 @@ use crate::output::{Failure, Outcome, Output};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
-use sane_report::{Report, ReportError, Run, SetAside, find_runs, read_run};
+use sane_report::{OutputFile, Report, ReportError, Run, SetAside, find_runs, read_run};
 use serde_json::json;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+
+/// How the page of a report says what it is.
+const GENERATOR: &str = "content=\"sane report\"";
 
 /// Arguments of `sane report`.
 #[derive(Debug, clap::Args)]
@@ -51,6 +54,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.note(format!("set aside: {}: {}", run.folder, run.reason));
     }
     let files = report.files()?;
+    remove_stale_figures(&args.output, &files)?;
     for file in &files {
         write(&args.output.join(&file.path), &file.bytes)?;
     }
@@ -101,6 +105,20 @@ fn read_all(folders: &[PathBuf], output: &Output) -> Result<(Vec<Run>, Vec<SetAs
         }
         _ => Ok((runs, set_aside)),
     }
+}
+
+/// Figures of an earlier report that this one does not have would be taken for its own. Only where an earlier report is.
+fn remove_stale_figures(output: &Path, files: &[OutputFile]) -> Result<(), Failure> {
+    let is_report = fs::read_to_string(output.join("index.html")).is_ok_and(|page| page.contains(GENERATOR));
+    let Ok(figures) = fs::read_dir(output.join("figures")) else { return Ok(()) };
+    for path in figures.flatten().map(|entry| entry.path()).filter(|_| is_report) {
+        let is_figure = path.extension().is_some_and(|ending| ending == "svg" || ending == "png");
+        let is_new = files.iter().any(|file| output.join(&file.path) == path);
+        if is_figure && !is_new {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

@@ -1,15 +1,17 @@
 //! `sane suite`: many runs from one file, side by side, resumable.
 
+mod cluster;
 mod live;
 mod plan;
 mod status;
 
 use crate::output::{Failure, Outcome, Output};
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
+use cluster::Wish;
 use live::Live;
-use sane_lab::suite::{Crew, Suite, SuiteError, SuiteFolder, default_suite_folder, run_suite};
+use sane_lab::suite::{Crew, Engine, Suite, SuiteError, SuiteFolder, default_suite_folder, run_suite};
 use sane_lab::{available, stop_on_signals};
-use sane_record::RunState;
+use sane_record::{RunState, SuiteStatus};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,7 @@ use std::time::{Duration, Instant};
     sane suite run suites/minatar.toml --jobs 8 --out runs/minatar-suite\n  \
     sane suite status suites/quick.toml                     # how each run stands (or the suite's folder)\n  \
     sane suite stop runs/suites/quick                       # from another terminal: every run saves a checkpoint\n  \
+    sane suite run suites/paper.toml --on slurm --dry-run   # what a cluster would get\n  \
     sane report runs/suites/quick                           # tables and figures\n\n\
     The format of a suite file: docs/suites.md.")]
 pub struct Args {
@@ -40,6 +43,28 @@ enum Deed {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
         /// How often a failed run is tried again, from its checkpoint, before it is set aside
+        #[arg(long, value_name = "N", default_value_t = 2)]
+        retries: u32,
+        /// Give the runs to a cluster instead of running them here
+        #[arg(long, value_enum, value_name = "ENGINE")]
+        on: Option<Cluster>,
+        /// Print what would be submitted and stop
+        #[arg(long, requires = "on")]
+        dry_run: bool,
+        /// Slurm: follow the runs to their end (with Ray, the command always does)
+        #[arg(long, requires = "on")]
+        wait: bool,
+    },
+    /// Work on one run of a suite: what a job of a cluster does
+    #[command(hide = true)]
+    Task {
+        /// The suite's folder
+        suite: PathBuf,
+        /// The run
+        run: String,
+        #[command(flatten)]
+        share: Share,
+        /// How often a failed run is tried again
         #[arg(long, value_name = "N", default_value_t = 2)]
         retries: u32,
     },
@@ -68,6 +93,15 @@ enum Deed {
     },
 }
 
+/// Where else a suite can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Cluster {
+    /// Slurm, by sbatch
+    Slurm,
+    /// Ray, by its Python package
+    Ray,
+}
+
 /// What the suite may take of this machine.
 #[derive(Debug, Clone, clap::Args)]
 struct Share {
@@ -94,11 +128,24 @@ impl Share {
 /// Does it.
 pub fn run(args: Args, output: &Output) -> Outcome {
     match args.deed {
-        Deed::Run { suite, share, out, retries } => {
+        Deed::Run { suite, share, out, retries, on, dry_run, wait } => {
             let suite = read(&suite)?;
             let crew = share.crew(&suite, retries)?;
             let folder = out.unwrap_or_else(|| default_suite_folder(&suite));
-            go(&suite, &folder, &crew, *output)
+            let wish = match (dry_run, wait) {
+                (true, _) => Wish::DryRun,
+                (false, true) => Wish::Follow,
+                (false, false) => Wish::Submit,
+            };
+            match on {
+                None => go(&suite, &folder, &crew, *output),
+                Some(Cluster::Slurm) => cluster::go(Engine::Slurm, wish, &suite, &folder, &crew, *output),
+                Some(Cluster::Ray) => cluster::go(Engine::Ray, wish, &suite, &folder, &crew, *output),
+            }
+        }
+        Deed::Task { suite, run, share, retries } => {
+            let crew = share.crew(&SuiteFolder::existing(&suite)?.suite()?, retries)?;
+            cluster::task(&suite, &run, &crew, *output)
         }
         Deed::Plan { suite, share, json } => {
             let suite = read(&suite)?;
@@ -122,7 +169,11 @@ fn go(suite: &Suite, folder: &Path, crew: &Crew, output: Output) -> Outcome {
     let mut live = Live::new(output, suite.runs.len());
     let status = run_suite(folder, suite, crew, &stop, &mut |status, news| live.show(status, news)).map_err(sorted);
     live.clear();
-    let status = status?;
+    finish(&status?, folder, output)
+}
+
+/// What came of it.
+fn finish(status: &SuiteStatus, folder: &Path, output: Output) -> Outcome {
     let [done, aside, stopped] =
         [RunState::Done, RunState::SetAside, RunState::Stopped].map(|state| status.count(state));
     let not_begun = status.count(RunState::Waiting);
@@ -149,6 +200,9 @@ fn go(suite: &Suite, folder: &Path, crew: &Crew, output: Output) -> Outcome {
 }
 
 fn stop(folder: &SuiteFolder, output: Output) -> Outcome {
+    if cluster::cancel(folder, output)? {
+        return Ok(());
+    }
     let runner = folder.runner();
     folder.ask_to_stop()?;
     output.note(format_args!("asked {} to stop; its runs save their checkpoints", runner.unwrap_or_default()));

@@ -78,12 +78,36 @@ pub enum SuiteError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The suite has no such run.
+    #[error("the suite in {} has no run {run}; `sane suite status` lists them", folder.display())]
+    NoRun {
+        /// The folder.
+        folder: PathBuf,
+        /// What was asked for.
+        run: String,
+    },
+    /// A run that cannot be made.
+    #[error("{run}: {reason}")]
+    Run {
+        /// Which run.
+        run: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A cluster does not take the suite.
+    #[error("{engine}: {reason}")]
+    Cluster {
+        /// Which engine.
+        engine: &'static str,
+        /// Why.
+        reason: String,
+    },
     /// Somebody else is at work.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// A run, a world or a measurement.
     #[error(transparent)]
-    Lab(#[from] LabError),
+    Lab(Box<LabError>),
     /// `status.json` cannot be understood.
     #[error("{} cannot be read: {reason}; it is written anew when the suite is run", path.display())]
     Status {
@@ -102,6 +126,12 @@ pub enum SuiteError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl From<LabError> for SuiteError {
+    fn from(error: LabError) -> Self {
+        Self::Lab(Box::new(error))
+    }
 }
 
 impl SuiteError {

@@ -1,6 +1,7 @@
 //! A suite and its runs, as read from a suite file; what to type to make one of them by hand.
 
 use super::SuiteError;
+use super::cluster_file::{ClusterFile, RayFile, SlurmFile};
 use super::document::Document;
 use super::file::{EvaluationFile, Resources, SuiteFile};
 use super::part::Part;
@@ -22,6 +23,12 @@ pub struct Suite {
     pub evaluation: EvaluationFile,
     /// What a run may take of the machine.
     pub resources: Resources,
+    /// What a job does before its run, on any cluster.
+    pub cluster: ClusterFile,
+    /// What is said to Slurm.
+    pub slurm: SlurmFile,
+    /// What is said to Ray.
+    pub ray: RayFile,
     /// The file it was read from, as written.
     pub text: String,
 }
@@ -56,8 +63,8 @@ impl Suite {
         for (i, variant) in file.variants.iter().enumerate() {
             Part { document, file: &file, variant: Some((i, variant)) }.expand(&mut runs)?;
         }
-        let SuiteFile { name, about, evaluation, resources, .. } = file;
-        Ok(Self { name, about, runs, evaluation, resources, text: document.text.clone() })
+        let SuiteFile { name, about, evaluation, resources, cluster, slurm, ray, .. } = file;
+        Ok(Self { name, about, runs, evaluation, resources, cluster, slurm, ray, text: document.text.clone() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The format of a suite file: plain structs, one per table. `docs/suites.md` explains each key.
 
 use super::SuiteError;
+use super::cluster_file::{ClusterFile, RayFile, SlurmFile};
 use super::document::Document;
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -36,6 +37,15 @@ pub struct SuiteFile {
     /// What a run may take of the machine.
     #[serde(default)]
     pub resources: Resources,
+    /// What a job does before its run, on any cluster.
+    #[serde(default)]
+    pub cluster: ClusterFile,
+    /// What is said to Slurm.
+    #[serde(default)]
+    pub slurm: SlurmFile,
+    /// What is said to Ray.
+    #[serde(default)]
+    pub ray: RayFile,
     /// Named settings; each is run with all games, agents and seeds, or its own ones.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
@@ -145,6 +155,7 @@ impl SuiteFile {
             return Err(SuiteError::Format { place, reason });
         }
         file.resources.check(document)?;
+        file.slurm.check(document)?;
         Ok(file)
     }
 }

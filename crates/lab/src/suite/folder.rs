@@ -4,21 +4,29 @@
 //! suite.toml    the suite, as it was given           status.json   how each run stands
 //! lock          held while somebody runs it          results.csv   one line per run and noise mode
 //! stop          there when it was asked to stop      runs/         a folder per run
+//! slurm.json    what was submitted to Slurm          slurm/, ray/  logs of the jobs
 //! ```
 
 use super::document::Document;
 use super::expand::{Suite, SuiteRun};
+use super::slurm::Submitted;
+use super::slurm_commands::queue;
 use super::standing::Standing;
 use super::{SuiteError, results};
 use crate::config::differences;
 use crate::journal::unix_seconds;
 use crate::lock::{RunLock, this_process};
+use crate::machine::host;
 use sane_record::{RunState, RunStatus, SuiteStatus};
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Keys of a run that may differ when a suite is run again: a longer budget goes on where the shorter ended.
 const FREE_KEYS: [&str; 2] = ["training.total_interactions", "record.checkpoint_interval"];
+
+/// A job writes how it stands every few seconds; after so long a silence, something is wrong with it.
+const SILENCE_SECONDS: u64 = 30;
 
 /// The folder of a suite.
 #[derive(Debug, Clone)]
@@ -87,32 +95,62 @@ impl SuiteFolder {
         self.stop().exists()
     }
 
-    /// How its runs stand: what their files say, and what the last runner knew.
+    /// How its runs stand: as its runner says if it has one, else what the files of the runs and their jobs say.
     pub fn status(&self) -> Result<SuiteStatus, SuiteError> {
         let suite = self.suite()?;
-        let path = self.path.join("status.json");
-        let known: Option<SuiteStatus> = match fs::read(&path) {
-            Ok(bytes) => Some(
-                serde_json::from_slice(&bytes)
-                    .map_err(|error| SuiteError::Status { path, reason: error.to_string() })?,
-            ),
-            Err(_) => None,
-        };
+        let known = read_status(&self.status_file())?;
+        let (runner, when) =
+            known.as_ref().map_or_else(Default::default, |known| (known.runner.clone(), known.unix_seconds));
+        let mut status = self.cluster_status(&suite, &runner)?;
+        status.unix_seconds = when;
         let running = self.runner().is_some();
-        let runs = suite.runs.iter().map(|run| {
-            let mut now = self.standing(&suite, run)?;
-            let before = known.as_ref().and_then(|known| known.runs.iter().find(|status| status.run == run.id));
-            if let Some(before) = before {
-                now.attempts = before.attempts;
-                if now.state != RunState::Done && (running || before.state == RunState::SetAside) {
+        for now in &mut status.runs {
+            let before = known.as_ref().and_then(|known| known.runs.iter().find(|before| before.run == now.run));
+            now.attempts = now.attempts.max(before.map_or(0, |before| before.attempts));
+            if let Some(before) = before.filter(|_| now.state != RunState::Done) {
+                let is_left_alone = before.state == RunState::SetAside && !now.state.is_running();
+                if running || is_left_alone {
                     (now.state, now.reason) = (before.state, before.reason.clone());
                 }
             }
-            Ok(now)
-        });
-        let runs = runs.collect::<Result<Vec<_>, SuiteError>>()?;
-        let (runner, unix_seconds) = known.map_or_else(Default::default, |known| (known.runner, known.unix_seconds));
-        Ok(SuiteStatus { suite: suite.name, runner, unix_seconds, runs })
+        }
+        Ok(status)
+    }
+
+    /// How the runs stand by their files, by what their jobs last wrote, and by the queue they may be in.
+    pub(super) fn cluster_status(&self, suite: &Suite, runner: &str) -> Result<SuiteStatus, SuiteError> {
+        let submitted = self.submitted()?;
+        // A queue that cannot be asked from here says nothing; the files do.
+        let queue = if submitted.is_empty() { Default::default() } else { queue(&submitted).unwrap_or_default() };
+        let mut runs = Vec::new();
+        for run in &suite.runs {
+            let mut now = self.standing(suite, run)?;
+            if now.state != RunState::Done {
+                self.add_job(run, &mut now)?;
+                if let Some((state, why)) = queue.get(&run.id).filter(|_| !now.state.is_running()) {
+                    now.state = RunState::Waiting;
+                    now.reason = Some(format!("Slurm: {} ({why})", state.to_lowercase()));
+                }
+            }
+            runs.push(now);
+        }
+        Ok(SuiteStatus { suite: suite.name.clone(), runner: runner.into(), unix_seconds: unix_seconds(), runs })
+    }
+
+    /// What the job of a run last wrote, if it was lately or was its last word.
+    fn add_job(&self, run: &SuiteRun, now: &mut RunStatus) -> Result<(), SuiteError> {
+        let Some(job) = read_status(&self.task(run))? else { return Ok(()) };
+        let Some(before) = job.runs.first() else { return Ok(()) };
+        now.attempts = before.attempts;
+        let silence = unix_seconds().saturating_sub(job.unix_seconds);
+        match before.state {
+            RunState::Training | RunState::Evaluating | RunState::Waiting if SILENCE_SECONDS < silence => {
+                now.reason = Some(format!("{} was last heard of {silence} s ago", job.runner));
+            }
+            RunState::Done | RunState::Stopped => {}
+            state => (now.state, now.reason) = (state, before.reason.clone()),
+        }
+        Ok(())
     }
 
     /// How a run stands by its files alone.
@@ -136,11 +174,24 @@ impl SuiteFolder {
         })
     }
 
-    /// Writes how the runs stand.
-    pub(super) fn write_status(&self, status: &mut SuiteStatus) -> Result<(), SuiteError> {
-        status.unix_seconds = unix_seconds();
-        let text = serde_json::to_string_pretty(status).expect("a status is plain data");
-        replace(&self.path.join("status.json"), &text)
+    /// What was submitted to Slurm, in order.
+    pub(super) fn submitted(&self) -> Result<Vec<Submitted>, SuiteError> {
+        Ok(read_json(&self.path.join("slurm.json"))?.unwrap_or_default())
+    }
+
+    /// Remembers what was submitted to Slurm.
+    pub(super) fn write_submitted(&self, all: &[Submitted]) -> Result<(), SuiteError> {
+        replace(&self.path.join("slurm.json"), &serde_json::to_string_pretty(all).expect("plain data"))
+    }
+
+    /// The file that says how the runs stand.
+    pub(super) fn status_file(&self) -> PathBuf {
+        self.path.join("status.json")
+    }
+
+    /// The file in which the job of a run says how it stands.
+    pub(super) fn task(&self, run: &SuiteRun) -> PathBuf {
+        self.run(run).join("job.json")
     }
 
     /// Writes the results of the runs that are done.
@@ -173,9 +224,31 @@ fn what_differs(there: &Suite, here: &Suite) -> Option<String> {
     })
 }
 
-/// Written beside its place and renamed: a reader sees the old one or the new one, never a half.
+/// Writes how runs stand into this file.
+pub(super) fn write_status(path: &Path, status: &mut SuiteStatus) -> Result<(), SuiteError> {
+    status.unix_seconds = unix_seconds();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(SuiteError::io("create", folder))?;
+    replace(path, &serde_json::to_string_pretty(status).expect("a status is plain data"))
+}
+
+fn read_status(path: &Path) -> Result<Option<SuiteStatus>, SuiteError> {
+    read_json(path)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, SuiteError> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| SuiteError::Status { path: path.into(), reason: error.to_string() }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(SuiteError::Io { doing: "read", path: path.into(), source }),
+    }
+}
+
+/// Written beside its place, under a name that nobody else uses, and renamed: a reader sees the old one or the new one.
 fn replace(path: &Path, text: &str) -> Result<(), SuiteError> {
-    let temporary = path.with_added_extension("new");
+    let temporary = path.with_added_extension(format!("new-{}-{}", host(), std::process::id()));
     fs::write(&temporary, text).map_err(SuiteError::io("write", &temporary))?;
     fs::rename(&temporary, path).map_err(SuiteError::io("rename", &temporary))
 }

@@ -57,7 +57,8 @@ impl<'a> Room<'a> {
         Err(NoRoom { text, is_final: false })
     }
 
-    fn need(&mut self, index: usize, news: &mut dyn FnMut(String)) -> Result<u64, String> {
+    /// Memory that the run at `index` needs; opens its world.
+    pub fn need(&mut self, index: usize, news: &mut dyn FnMut(String)) -> Result<u64, String> {
         let mut config = self.suite.runs[index].config.clone();
         config.seed = 0;
         let key = to_toml(&config);

@@ -3,7 +3,7 @@
 
 use super::SuiteError;
 use super::expand::Suite;
-use super::folder::SuiteFolder;
+use super::folder::{SuiteFolder, write_status};
 use super::process::{Ended, RunProcess, Stage};
 use super::room::Room;
 use super::standing::Standing;
@@ -112,6 +112,20 @@ pub fn run_suite(
     watch: &mut dyn FnMut(&SuiteStatus, Option<&News>),
 ) -> Result<SuiteStatus, SuiteError> {
     let (folder, _lock) = SuiteFolder::take(folder, suite)?;
+    let place = folder.status_file();
+    work_off(folder, suite, suite, crew, &place, stop, watch)
+}
+
+/// Works off the runs of `suite`, which may be a part of the `whole` one, and keeps their status in `place`.
+pub(super) fn work_off(
+    folder: SuiteFolder,
+    suite: &Suite,
+    whole: &Suite,
+    crew: &Crew,
+    place: &Path,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(&SuiteStatus, Option<&News>),
+) -> Result<SuiteStatus, SuiteError> {
     let runs = suite.runs.iter().map(|run| folder.standing(suite, run)).collect::<Result<Vec<_>, _>>()?;
     let mut status = SuiteStatus { suite: suite.name.clone(), runner: this_process(), unix_seconds: 0, runs };
     let mut queue = Vec::new();
@@ -123,17 +137,22 @@ pub fn run_suite(
     }
     let room = Room::new(suite, crew);
     let (refreshed, written) = (Instant::now(), Instant::now());
-    let mut work = Work { folder, suite, crew, status, queue, active: Vec::new(), room, refreshed, written, watch };
-    work.folder.write_results(suite)?;
-    work.folder.write_status(&mut work.status)?;
+    let active = Vec::new();
+    let mut work = Work { folder, suite, whole, crew, place, status, queue, active, room, refreshed, written, watch };
+    work.folder.write_results(whole)?;
+    work.write_status()?;
     work.go(stop)?;
-    work.folder.write_status(&mut work.status)?;
+    work.write_status()?;
     Ok(work.status)
 }
 
 struct Work<'a> {
     folder: SuiteFolder,
     suite: &'a Suite,
+    /// What the suite is a part of.
+    whole: &'a Suite,
+    /// The file that says how the runs stand.
+    place: &'a Path,
     crew: &'a Crew,
     status: SuiteStatus,
     /// Runs to be started, and not before when.
@@ -248,7 +267,7 @@ impl Work<'_> {
                 match (trained, measured, stage) {
                     (true, true, _) => {
                         self.status.runs[index].state = RunState::Done;
-                        self.folder.write_results(self.suite)?;
+                        self.folder.write_results(self.whole)?;
                         let returns = evaluations.into_iter().map(|result| (result.noise, result.return_mean));
                         return self.tell(News::Done { run: run.id.clone(), returns: returns.collect() });
                     }
@@ -290,7 +309,7 @@ impl Work<'_> {
         let mut status = self.folder.standing(self.suite, &self.suite.runs[index])?;
         status.attempts = attempts;
         if status.state == RunState::Done {
-            self.folder.write_results(self.suite)?;
+            self.folder.write_results(self.whole)?;
         }
         self.status.runs[index] = status;
         Ok(())
@@ -313,13 +332,17 @@ impl Work<'_> {
         }
         if WRITE <= self.written.elapsed() {
             self.written = Instant::now();
-            self.folder.write_status(&mut self.status)?;
+            self.write_status()?;
         }
         Ok(())
     }
 
+    fn write_status(&mut self) -> Result<(), SuiteError> {
+        write_status(self.place, &mut self.status)
+    }
+
     fn tell(&mut self, news: News) -> Result<(), SuiteError> {
-        self.folder.write_status(&mut self.status)?;
+        self.write_status()?;
         (self.watch)(&self.status, Some(&news));
         Ok(())
     }

@@ -122,8 +122,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Preset::Minatar.config("minatar/breakout", "eps-greedy").unwrap();
         assert_eq!(Standing::read(folder.path(), &config), Standing::default());
-        let finished =
-            RunFinished { interactions: 90, frames: 90, episodes: 3, train_steps: 2, return_mean_last_100: Some(1.5) };
+        let finished = RunFinished {
+            interactions: 90,
+            frames: 90,
+            episodes: 3,
+            train_steps: 2,
+            return_mean_last_100: Some(1.5),
+            digest: None,
+        };
         let path = folder.path().join("events.jsonl");
         let mut file = JsonlFile::append(&path).unwrap();
         file.write(&Event::RunFinished(finished)).unwrap();

@@ -34,8 +34,8 @@ pub fn run_table(section: &Section) -> Table {
         caption: "Every run".into(),
         columns: columns.map(str::to_owned).to_vec(),
         notes: vec![
-            "Digest: the first letters of the BLAKE3 hash of events.jsonl; two runs with the same digest recorded the \
-             same events, byte for byte. Interactions/s: over all recorded stretches. Live units: share of the \
+            "Digest: the first letters of what `sane runs hash` prints for the end of a finished run, its whole state; \
+             two runs with the same digest are the same, bit for bit. Interactions/s: over all recorded stretches. Live units: share of the \
              perturbation module's hidden units that some state of a batch activates, in the last interval."
                 .into(),
         ],
@@ -59,7 +59,7 @@ fn cells(section: &Section, agent: usize, run: &Run) -> Vec<String> {
     let last = run.points.last();
     let returns = run.final_return.or_else(|| last?.return_mean);
     let listed = |list: &[String]| or_dash((!list.is_empty()).then(|| list.join("; ")));
-    let digest = run.digest.get(..DIGEST_SHOWN).map(str::to_owned);
+    let digest = run.digest.as_ref().and_then(|digest| digest.get(..DIGEST_SHOWN)).map(str::to_owned);
     vec![
         format!("{} · {} · seed {}", run.world, section.agents[agent].label, run.seed),
         state(run),

@@ -146,6 +146,7 @@ impl MadeUp {
                 episodes: episode,
                 train_steps: now / 4,
                 return_mean_last_100: (0 < episode).then(|| self.return_at(now)),
+                digest: None,
             }))
             .unwrap();
         }

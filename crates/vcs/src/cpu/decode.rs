@@ -76,14 +76,7 @@ pub(crate) struct Program(Box<[Decoded; ROM_SIZE]>);
 impl Program {
     /// Decodes the program of a cartridge.
     pub fn decode(cartridge: &Cartridge) -> Self {
-        let mut decoded = vec![
-            Decoded {
-                code: LITERAL,
-                operand: 0
-            };
-            ROM_SIZE
-        ]
-        .into_boxed_slice();
+        let mut decoded = vec![Decoded { code: LITERAL, operand: 0 }; ROM_SIZE].into_boxed_slice();
         for (slot, instruction) in decoded.iter_mut().enumerate() {
             *instruction = decode(cartridge, slot);
         }
@@ -96,12 +89,7 @@ impl Program {
     /// A program of which every instruction is executed from its bytes.
     #[cfg(test)]
     pub fn literal() -> Self {
-        Self(Box::new(
-            [Decoded {
-                code: LITERAL,
-                operand: 0,
-            }; ROM_SIZE],
-        ))
+        Self(Box::new([Decoded { code: LITERAL, operand: 0 }; ROM_SIZE]))
     }
 
     /// The instruction that begins at a byte of the program.
@@ -113,10 +101,7 @@ impl Program {
 
 /// The instruction that begins at a byte of the program.
 fn decode(cartridge: &Cartridge, slot: usize) -> Decoded {
-    let literal = Decoded {
-        code: LITERAL,
-        operand: 0,
-    };
+    let literal = Decoded { code: LITERAL, operand: 0 };
     let bytes = cartridge.program_bytes(slot);
     let [opcode, low, high] = bytes;
     let address = u16::from_le_bytes([low, high]);
@@ -134,10 +119,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Decoded {
         Mode::Immediate | Mode::Indexed => (PLAIN, zero_page),
         Mode::ZeroPage => (if low < 0x80 { PLAIN } else { IN_RAM }, zero_page),
         Mode::Store if low < 0x80 && low & 0x3f == WSYNC_REGISTER => {
-            return Decoded {
-                code: WSYNC,
-                operand: 0,
-            };
+            return Decoded { code: WSYNC, operand: 0 };
         }
         Mode::Store => (if low < 0x80 { TIA_STORE } else { IN_RAM }, zero_page),
         Mode::Modify if 0x80 <= low => (IN_RAM, zero_page),
@@ -167,10 +149,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Decoded {
             return literal;
         }
     };
-    Decoded {
-        code: addition | u16::from(opcode),
-        operand,
-    }
+    Decoded { code: addition | u16::from(opcode), operand }
 }
 
 /// The code of an instruction, together with its successor if that one stores A in the zero page and this one loads A or
@@ -220,12 +199,12 @@ fn mode(opcode: u8) -> Option<(Mode, usize)> {
         | 0xaa | 0xba | 0xc8 | 0xca | 0xd8 | 0xe8 | 0xea | 0xf8 => (Mode::Implied, 1),
         0x09 | 0x29 | 0x49 | 0x69 | 0xa0 | 0xa2 | 0xa9 | 0xc0 | 0xc9 | 0xe0 | 0xe9 => (Mode::Immediate, 2),
         0x04 | 0x05 | 0x24 | 0x25 | 0x45 | 0x65 | 0xa4 | 0xa5 | 0xa6 | 0xa7 | 0xc4 | 0xc5 | 0xe4 | 0xe5 => (Mode::ZeroPage, 2),
-        0x84 | 0x85 | 0x86 => (Mode::Store, 2),
+        0x84..=0x86 => (Mode::Store, 2),
         0x06 | 0x26 | 0x46 | 0x66 | 0xc6 | 0xc7 | 0xe6 => (Mode::Modify, 2),
         0x15 | 0x35 | 0x55 | 0x75 | 0xb4 | 0xb5 | 0xb6 | 0xd5 | 0xf5 | 0x94 | 0x95 | 0x96 | 0xd6 | 0xf6 => (Mode::Indexed, 2),
         0x11 | 0x31 | 0x51 | 0x71 | 0x91 | 0xb1 | 0xb3 | 0xd1 | 0xf1 => (Mode::Pointer, 2),
         0x0d | 0x2c | 0x2d | 0x4d | 0x6d | 0xac | 0xad | 0xae | 0xcd | 0xed => (Mode::Absolute, 3),
-        0x8c | 0x8d | 0x8e => (Mode::AbsoluteStore, 3),
+        0x8c..=0x8e => (Mode::AbsoluteStore, 3),
         0x19 | 0x1d | 0x39 | 0x3d | 0x59 | 0x5d | 0x79 | 0x7d | 0xb9 | 0xbc | 0xbd | 0xbe | 0xd9 | 0xdd | 0xf9 | 0xfd
         | 0x99 | 0x9d => (Mode::AbsoluteIndexed, 3),
         0x20 | 0x4c => (Mode::Jump, 3),
@@ -241,105 +220,35 @@ mod tests {
     /// Cycles of a documented opcode, by the rules of its mode; bits 2 to 4 are the mode, 0 and 1 the group.
     fn documented(opcode: u8) -> Option<u8> {
         let (operation, mode) = (opcode >> 5, opcode >> 2 & 7);
-        let is_load_or_store = operation == 4 || operation == 5;
+        let is_store = operation == 4;
+        let is_load_or_store = is_store || operation == 5;
         Some(match (opcode & 3, mode) {
-            (1, _) if opcode == 0x89 => return None,
+            _ if [0x0c, 0x80, 0x89, 0x9c, 0x9e].contains(&opcode) => return None,
+            (0, 0) if opcode == 0x00 => 7,
+            (0, 0) if opcode < 0x80 => 6,
+            (0, 0) => 2,
+            (2, 0) if opcode == 0xa2 => 2,
+            (0, 1) if operation == 1 || is_load_or_store || 6 <= operation => 3,
+            (0, 2) if [0x08, 0x48].contains(&opcode) => 3,
+            (0, 2) if [0x28, 0x68].contains(&opcode) => 4,
+            (0, 3) if opcode == 0x4c => 3,
+            (0, 3) if opcode == 0x6c => 5,
+            (0, 3) => 4,
+            (0, 5) if is_load_or_store => 4,
+            (0, 7) if operation == 5 => 4,
+            (0, 2 | 4 | 6) | (1 | 2, 2) => 2,
             (1, 0) => 6,
-            (1, 4) => {
-                if operation == 4 {
-                    6
-                } else {
-                    5
-                }
-            }
-            (1, 6 | 7) => {
-                if operation == 4 {
-                    5
-                } else {
-                    4
-                }
-            }
-            (2, 0) => {
-                if opcode == 0xa2 {
-                    2
-                } else {
-                    return None;
-                }
-            }
-            (2, 1) => {
-                if is_load_or_store {
-                    3
-                } else {
-                    5
-                }
-            }
-            (2, 3) => {
-                if is_load_or_store {
-                    4
-                } else {
-                    6
-                }
-            }
-            (2, 5) => {
-                if is_load_or_store {
-                    4
-                } else {
-                    6
-                }
-            }
-            (2, 7) => match operation {
-                4 => return None,
-                5 => 4,
-                _ => 7,
-            },
-            (2, 6) => {
-                if is_load_or_store {
-                    2
-                } else {
-                    return None;
-                }
-            }
-            (0, 0) => match opcode {
-                0x00 => 7,
-                0x20 | 0x40 | 0x60 => 6,
-                0x80 => return None,
-                _ => 2,
-            },
-            (0, 1) => {
-                if operation == 1 || 4 <= operation {
-                    3
-                } else {
-                    return None;
-                }
-            }
-            (0, 2) => match opcode {
-                0x08 | 0x48 => 3,
-                0x28 | 0x68 => 4,
-                _ => 2,
-            },
-            (0, 3) => match opcode {
-                0x0c => return None,
-                0x4c => 3,
-                0x6c => 5,
-                _ => 4,
-            },
-            (0, 5) => {
-                if is_load_or_store {
-                    4
-                } else {
-                    return None;
-                }
-            }
-            (0, 7) => {
-                if operation == 5 {
-                    4
-                } else {
-                    return None;
-                }
-            }
-            (0, 4 | 6) | (1 | 2, 2) => 2,
             (1, 1) => 3,
             (1, 3 | 5) => 4,
+            (1, 4) => 5 + u8::from(is_store),
+            (1, 6 | 7) => 4 + u8::from(is_store),
+            (2, 1) if is_load_or_store => 3,
+            (2, 1) => 5,
+            (2, 3 | 5) if is_load_or_store => 4,
+            (2, 3 | 5) => 6,
+            (2, 6) if is_load_or_store => 2,
+            (2, 7) if operation == 5 => 4,
+            (2, 7) => 7,
             _ => return None,
         })
     }
@@ -358,9 +267,6 @@ mod tests {
 
     #[test]
     fn exactly_twelve_opcodes_stop_the_processor() {
-        assert_eq!(
-            BASE_CYCLES.iter().filter(|&&cycles| cycles == 0).count(),
-            12
-        );
+        assert_eq!(BASE_CYCLES.iter().filter(|&&cycles| cycles == 0).count(), 12);
     }
 }

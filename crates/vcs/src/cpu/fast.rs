@@ -4,9 +4,7 @@
 //! a chip whose address was known when it was decoded. Where an address worked out at run time points elsewhere, the
 //! instruction is left untouched for [`super::execute`], which knows everything.
 
-use super::decode::{
-    BASE_CYCLES, BRANCH, CROSSING, Program, TIA_STORE, WAITING, WSYNC, WSYNC_THEN_TIA,
-};
+use super::decode::{BASE_CYCLES, BRANCH, CROSSING, Program, TIA_STORE, WAITING, WSYNC, WSYNC_THEN_TIA};
 use super::execute::{Resume, STOPPED};
 use super::{WriteEffect, WritePlace};
 use crate::board::Board;
@@ -62,11 +60,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
     }
     macro_rules! write_tia {
         ($register:expr, $value:expr) => {
-            await_write!(
-                board
-                    .tia
-                    .write($register as u8, $value, cycle!(), &mut board.film)
-            );
+            await_write!(board.tia.write($register as u8, $value, cycle!(), &mut board.film));
         };
     }
     /// Writes below the cartridge.
@@ -204,10 +198,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
         }};
         ($op:ident, $opcode:literal, $register:ident, $index:ident) => {{
             take!($opcode, 2);
-            write!(
-                u16::from(($op.operand as u8).wrapping_add(registers.$index)),
-                registers.$register
-            );
+            write!(u16::from(($op.operand as u8).wrapping_add(registers.$index)), registers.$register);
         }};
     }
     /// Stores A at an address that must be in RAM.
@@ -263,10 +254,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
                 if op.code & WAITING != 0 {
                     // All turns but the last are taken at once; the next load overwrites what they loaded.
                     let left = u64::from(COUNT_END - time as u16);
-                    let turns = board
-                        .riot
-                        .reads_before_zero(cycle!() + 4, WAIT_TURN)
-                        .min(left / 2);
+                    let turns = board.riot.reads_before_zero(cycle!() + 4, WAIT_TURN).min(left / 2);
                     time += turns * (WAIT_TURN * ONE_CYCLE + 2);
                 }
             }
@@ -427,7 +415,9 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             0x0aa => implied!(0xaa, registers.ldx(registers.a)),
             0x09a => implied!(0x9a, registers.s = registers.x),
             0x0ba => implied!(0xba, registers.ldx(registers.s)),
-            0x0ea => implied!(0xea, ()),
+            0x0ea => {
+                take!(0xea, 1);
+            }
 
             0x04c => {
                 take!(0x4c);
@@ -439,10 +429,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
                     break;
                 }
                 take!(0x20);
-                let [low, high] = (slot as u16)
-                    .wrapping_add(mirror)
-                    .wrapping_add(2)
-                    .to_le_bytes();
+                let [low, high] = (slot as u16).wrapping_add(mirror).wrapping_add(2).to_le_bytes();
                 board.ram.set(u16::from(registers.s), high);
                 board.ram.set(u16::from(registers.s - 1), low);
                 registers.s -= 2;
@@ -491,14 +478,6 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
     }
     board.registers = registers;
     let count = time as u16;
-    let left = if count == u16::MAX {
-        STOPPED
-    } else {
-        i32::from(COUNT_END) - i32::from(count)
-    };
-    Resume {
-        pc: (slot as u16).wrapping_add(mirror),
-        cycle: cycle!(),
-        left,
-    }
+    let left = if count == u16::MAX { STOPPED } else { i32::from(COUNT_END) - i32::from(count) };
+    Resume { pc: (slot as u16).wrapping_add(mirror), cycle: cycle!(), left }
 }

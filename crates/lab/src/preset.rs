@@ -208,8 +208,8 @@ fn gym(paper: RunConfig) -> RunConfig {
         total_interactions: AgentSteps(100_000),
         learning_starts: AgentSteps(1_000),
         train_period: AgentSteps(1),
-        batch_size: 32,
-        target_period: AgentSteps(500),
+        batch_size: 64,
+        target_period: AgentSteps(250),
     };
     config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
     config.record = RecordConfig {
@@ -218,7 +218,11 @@ fn gym(paper: RunConfig) -> RunConfig {
         checkpoint_interval: AgentSteps(20_000),
         film_interval: FILM_INTERVAL,
     };
-    config.learner.optimiser.learning_rate = 5e-4;
+    config.learner.optimiser.learning_rate = 1e-3;
+    // Where every step is rewarded, values grow with the horizon: a nearer one, and bounds on how fast they may move.
+    config.learner.gamma = 0.98;
+    config.learner.double_q = true;
+    config.learner.clip_gradient_norm = Some(10.0);
     config
 }
 

@@ -1,8 +1,8 @@
 //! Any Gymnasium environment as a world. The environment lives in a Python worker process, whose script is part of this
-//! crate; orders and frames go over a socket, one write and one read per step.
+//! crate; orders and frames go through pipes, one write and one read per step.
 //!
 //! ```text
-//! GymSource ──starts, keeps──▶ Worker ══socket══▶ worker.py ──▶ gymnasium.make(id, **kwargs)
+//! GymSource ──starts, keeps──▶ Worker ══pipes═══▶ worker.py ──▶ gymnasium.make(id, **kwargs)
 //!     │ make(seed)               │ Order, Reply
 //!     ▼                          ▼
 //! GymEnv: Environment     View: Box → frame, plain or by one of the arcade's profiles (gym:ALE/…)
@@ -20,6 +20,7 @@ mod protocol;
 mod source;
 mod space;
 mod tail;
+mod watch;
 mod worker;
 
 pub use error::GymError;

@@ -1,4 +1,4 @@
-//! The bytes on the socket between the binary and its worker. All numbers are little-endian.
+//! The bytes on the pipes between the binary and its worker. All numbers are little-endian.
 //!
 //! ```text
 //! order  12 bytes   kind u8, wanted u8, action u16, number u64 (seed, or length of the text that follows)

@@ -1,14 +1,15 @@
 """The worker behind the worlds called gym:…: one process, one environment, orders in, frames out.
 
-It is started by the binary as `python -c`. File descriptor 1 is a socket that carries the protocol of protocol.rs,
-file descriptor 0 a socket on which nothing is ever said: it closes with the binary.
+It is started by the binary as `python -c`. Orders come on standard input, answers leave on what was standard output,
+as protocol.rs says; the first argument names a socket of the binary's on which nothing is ever said.
 """
 
 import os
 import sys
 
-# The protocol keeps a descriptor of its own; whatever an environment prints goes to standard error.
-line, lifeline = os.dup(1), os.dup(0)
+# The protocol keeps descriptors of its own; whatever an environment prints goes to standard error.
+orders, answers = os.dup(0), os.dup(1)
+os.set_blocking(orders, False)
 os.dup2(2, 1)
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 sys.stdout = sys.stderr
@@ -16,25 +17,27 @@ sys.stdout = sys.stderr
 import fcntl
 import importlib
 import json
-import select
 import signal
+import socket
 import struct
 import traceback
 
-# When the binary is gone, however it went, the kernel sends SIGIO, which ends a process that does not handle it: even
-# one that hangs in an extension and never comes back to the interpreter.
+# When the binary is gone, however it went, its socket closes and the kernel sends SIGIO, which ends a process that does
+# not handle it: even one that hangs in an extension and never comes back to the interpreter.
 signal.signal(signal.SIGIO, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+lifeline = socket.socket(socket.AF_UNIX)
+lifeline.connect("\0" + sys.argv[1])
 fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
 fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-if select.select([lifeline], [], [], 0)[0]:
-    sys.exit("the program that started this worker is gone")
 
 ORDER = struct.Struct("<BBHQ")
 HEAD = struct.Struct("<BBHid")
 MAKE, RESET, STEP, SHOW, RENDER = range(5)
 WITH_OBSERVATION, WITH_SEED = 1, 2
 TERMINATED, TRUNCATED = 1, 2
+SPINS = 30
+luck, calls = True, 0
 
 
 class Refusal(Exception):
@@ -119,9 +122,7 @@ class Room:
         if observation.__class__ is not self.array or observation.shape != self.shape:
             observation = self.asarray(observation)
             if observation.shape != self.shape:
-                raise ValueError(
-                    f"an observation of shape {observation.shape} where the space says {self.shape}"
-                )
+                raise ValueError(f"an observation of shape {observation.shape} where the space says {self.shape}")
         self.frame[...] = observation
         send(self.answer)
 
@@ -132,7 +133,7 @@ class Room:
     def step(self, wanted, action):
         self.observation, reward, terminated, truncated, info = self.env.step(action + self.first)
         flags = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0)
-        self.write(float(reward), flags, int(info.get("lives", -1)), wanted)
+        self.write(float(reward), flags, int(info["lives"]) if "lives" in info else -1, wanted)
 
     def show(self, wanted):
         self.write(0.0, 0, -1, wanted)
@@ -148,15 +149,32 @@ class Room:
 
 
 def send(data):
-    sent = os.write(line, data)
+    sent = os.write(answers, data)
     while sent < len(data):
-        sent += os.write(line, memoryview(data)[sent:])
+        sent += os.write(answers, memoryview(data)[sent:])
 
 
 def receive(count):
-    data = os.read(line, count)
+    """The next bytes of orders. Being woken takes longer than a small step, so where orders follow each other at once
+    they are asked for a few times before the worker goes to sleep; now and then it is tried whether they do."""
+    global luck, calls
+    calls += 1
+    patience = SPINS if luck or calls % 64 == 0 else 1
+    while True:
+        try:
+            data = os.read(orders, count)
+            luck = 1 < patience
+            break
+        except BlockingIOError:
+            patience -= 1
+            if patience == 0:
+                luck = False
+                os.set_blocking(orders, True)
+                data = os.read(orders, count)
+                os.set_blocking(orders, False)
+                break
     while len(data) < count:
-        more = os.read(line, count - len(data))
+        more = receive(count - len(data)) if data else b""
         if not more:
             sys.exit(0)
         data += more

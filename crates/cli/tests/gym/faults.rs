@@ -72,9 +72,9 @@ fn a_worker_that_dies_ends_the_run_with_its_last_lines_and_the_run_can_be_resume
 #[test]
 fn a_worker_that_hangs_is_ended_after_the_time_that_was_set() {
     let (place, run) = place_with("hang");
-    let more = [&STEPS[..], &["--set", "world.timeout_seconds=4"]].concat();
+    let more = [&STEPS[..], &["--set", "world.timeout_seconds=12"]].concat();
     let text = fail(&mut place.train("gym:fickle:Fickle-v0", &run, &more), 1);
-    assert!(text.contains("did not answer step for 4 s and was ended"), "{text}");
+    assert!(text.contains("did not answer step for 12 s and was ended"), "{text}");
     assert!(text.contains("the run is saved at interaction 299"), "{text}");
     let process = fs::read_to_string(place.path("process")).unwrap();
     assert!(!is_alive(&process), "the worker {process} goes on");

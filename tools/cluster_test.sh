@@ -5,12 +5,12 @@
 #   tools/cluster_test.sh slurm        three nodes on loopback; as root, with Debian's slurm-wlm and munge installed
 #   tools/cluster_test.sh ray          two nodes on loopback; needs `pip install 'ray[default]'` ($RAY_SITE: its --target)
 #
-# Needs a built `sane` (cargo build --release) or $SANE.
+# Needs a built `sane` (cargo build --release) or $SANE; $SUITE names another suite.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 engine=${1:?slurm or ray}
 sane=$(realpath "${SANE:-${CARGO_TARGET_DIR:-target}/release/sane}")
-suite=$PWD/suites/quick.toml
+suite=$(realpath "${SUITE:-suites/quick.toml}")
 work=$(mktemp -d /tmp/sane-cluster.XXXXXX)
 start=$SECONDS
 started=()
@@ -96,8 +96,13 @@ slurm_down() {
 
 # A node is lost: its daemon and all it started are gone at once.
 lose_slurm_node() {
+  local processes; processes=$(of_node "$1")
   kill -9 "$(cat "$work/slurm/run/slurmd-$1.pid")"
-  for process in $(of_node "$1"); do kill -9 "$process" 2>/dev/null || true; done
+  # The parents first: they would report the end of their jobs, which a lost node cannot.
+  for process in $(ps -o ppid= -p $processes | sort -u); do
+    if [ "$(cat "/proc/$process/comm" 2>/dev/null)" = slurmstepd ]; then kill -9 "$process"; fi
+  done
+  for process in $processes; do kill -9 "$process" 2>/dev/null || true; done
 }
 
 on_slurm() {

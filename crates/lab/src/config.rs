@@ -10,8 +10,8 @@ pub use error::ConfigError;
 pub use keys::{KEYS, Key};
 #[cfg(test)]
 pub(crate) use layers::flat;
-pub(crate) use layers::{flat_table, merge, unknown_agent};
 pub use layers::{Differences, Layers, differences, from_toml, to_toml};
+pub(crate) use layers::{flat_table, merge, unknown_agent};
 
 use sane_agent::AgentConfig;
 use sane_arcade::Profile;

@@ -48,7 +48,7 @@ pub enum LabError {
     },
     /// A Gymnasium environment.
     #[error(transparent)]
-    Gym(#[from] GymError),
+    Gym(Box<GymError>),
     /// The world stopped working.
     #[error(transparent)]
     Fault(#[from] WorldFault),
@@ -127,6 +127,12 @@ pub enum LabError {
         /// What the system said.
         reason: String,
     },
+}
+
+impl From<GymError> for LabError {
+    fn from(error: GymError) -> Self {
+        Self::Gym(Box::new(error))
+    }
 }
 
 impl LabError {

@@ -202,8 +202,11 @@ pub(super) mod tests {
     use super::*;
     use sane_record::{AuditSettings, RiskSubject, SCHEMA_VERSION, SeenState, SigmaRange};
 
-    /// An audit of states (σ, Q, return lost, harm, true risk), five to an episode.
-    pub fn audit(rows: &[(f64, [f64; 2], f64, f64, Option<f64>)]) -> RiskAudit {
+    /// |σ|, Q, return lost, harm, true risk of a state.
+    type Row = (f64, [f64; 2], f64, f64, Option<f64>);
+
+    /// An audit of these states, five to an episode.
+    pub fn audit(rows: &[Row]) -> RiskAudit {
         let states =
             rows.iter().enumerate().map(|(i, &(sigma_abs, q, risk_return, risk_harm, true_risk))| AuditedState {
                 state: SeenState {

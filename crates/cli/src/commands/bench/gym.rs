@@ -81,7 +81,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 }
 
 fn refused(error: sane_gym::GymError) -> Failure {
-    sorted(LabError::Gym(error))
+    sorted(LabError::from(error))
 }
 
 /// Microseconds per step of some rounds.

@@ -204,7 +204,7 @@ mod tests {
         let refused = Lease::take_on(folder.path(), "me", SHORT).unwrap_err().to_string();
         assert!(refused.contains("in use by process 1 on elsewhere"), "{refused}");
         assert!(holder_elsewhere(folder.path()).is_some());
-        thread::sleep(SHORT.others_take_after);
+        thread::sleep(2 * SHORT.others_take_after);
         let lease = Lease::take_on(folder.path(), "me", SHORT).unwrap();
         lease.check().unwrap();
         drop(lease);

@@ -60,7 +60,7 @@ fn a_run_that_cannot_be_resumed_bit_for_bit_is_marked() {
     let unmarked = fs::read_to_string(&events).unwrap();
     let mark = "\"not_bit_exact\":\"nobody can save it\",\"parameters\"";
     fs::write(&events, unmarked.replacen("\"parameters\"", mark, 1)).unwrap();
-    let said = file(&report(root.path()), "report.html");
+    let said = file(&report(root.path()), "index.html");
     assert!(said.contains("finished; not bit-exact"), "the state does not say so");
     assert!(said.contains("Not bit-exact where it was stopped and resumed: nobody can save it."), "no note says why");
 }

@@ -104,13 +104,13 @@ impl SuiteFolder {
         let mut status = self.cluster_status(&suite, &runner)?;
         status.unix_seconds = when;
         let running = self.runner().is_some();
-        for now in &mut status.runs {
-            let before = known.as_ref().and_then(|known| known.runs.iter().find(|before| before.run == now.run));
-            now.attempts = now.attempts.max(before.map_or(0, |before| before.attempts));
-            if let Some(before) = before.filter(|_| now.state != RunState::Done) {
-                let is_left_alone = before.state == RunState::SetAside && !now.state.is_running();
+        for standing in &mut status.runs {
+            let before = known.as_ref().and_then(|known| known.runs.iter().find(|before| before.run == standing.run));
+            standing.attempts = standing.attempts.max(before.map_or(0, |before| before.attempts));
+            if let Some(before) = before.filter(|_| standing.state != RunState::Done) {
+                let is_left_alone = before.state == RunState::SetAside && !standing.state.is_running();
                 if running || is_left_alone {
-                    (now.state, now.reason) = (before.state, before.reason.clone());
+                    (standing.state, standing.reason) = (before.state, before.reason.clone());
                 }
             }
         }

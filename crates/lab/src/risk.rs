@@ -1,7 +1,7 @@
 //! Where σ is small, where it is large, and whether the risk is there: evaluations looked at state by state.
 //!
-//! [`gallery`] finds the states with the smallest and largest |σ|, [`film`] keeps an episode picture by picture, and
-//! [`audit`] forks the world at sampled states, tries every action and lets the policy play on. All of them play the
+//! [`gallery()`] finds the states with the smallest and largest |σ|, [`film()`] keeps an episode picture by picture, and
+//! [`audit()`] forks the world at sampled states, tries every action and lets the policy play on. All of them play the
 //! episodes that `sane eval` plays with the same start seed.
 
 mod audit;

@@ -39,7 +39,7 @@ enum Deed {
         suite: PathBuf,
         #[command(flatten)]
         share: Share,
-        /// Folder of the suite [default: runs/suites/<name>]
+        /// Folder of the suite [default: runs/suites/NAME]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
         /// How often a failed run is tried again, from its checkpoint, before it is set aside

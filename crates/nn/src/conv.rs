@@ -1,8 +1,9 @@
 //! One convolution layer on one example: its address tables, forward, weight gradient, input gradient.
 //!
 //! Inside the network activations are `[pixel][channel]` with channels padded to 16; the first layer reads the world's
-//! `[channel][pixel]` planes as they come. No patch matrix is built: the tables say where each window lies.
+//! `[channel][pixel]` planes as they come, or cut into blocks (`blocks.rs`) where its stride allows. No patch matrix is built: the tables say where each window lies.
 
+use crate::blocks::Blocks;
 use crate::error::NnError;
 use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
 use crate::matrix::into_panels;
@@ -77,11 +78,15 @@ pub(crate) struct Conv {
     pub bias_id: Option<TensorId>,
     pub weight: Range<usize>,
     pub bias: Option<Range<usize>>,
+    /// What the layer reads: its blocks, if it has them.
     pub input: ImageShape,
     pub output: ImageShape,
     pub kernel: Kernel,
+    /// Window and stride in pixels of `input`.
     pub window: usize,
     pub stride: usize,
+    /// How an observation becomes `input`, if it is not read as it comes.
+    pub blocks: Option<Blocks>,
     order: Order,
     /// Rows of the weight matrix: window × padded input channels.
     weight_len: usize,
@@ -122,6 +127,12 @@ impl Conv {
             height: (input.height - window) / stride + 1,
             width: (input.width - window) / stride + 1,
         };
+        let shape = [channels, input.channels, window, window];
+        let blocks = if order == Order::Planes { Blocks::of(input, window, stride) } else { None };
+        let (input, order, window, stride) = match &blocks {
+            Some(blocks) => (blocks.image(), Order::Pixels, blocks.taps(), 1),
+            None => (input, order, window, stride),
+        };
         let in_stride = match order {
             Order::Planes => 1,
             Order::Pixels => padded(input.channels),
@@ -133,16 +144,12 @@ impl Conv {
             return Err(NnError::TooLarge { layer: name.to_owned(), elements, limit: u128::from(u32::MAX) });
         }
         let plane = input.height * input.width;
-        let row_of = |c: usize, y: usize, x: usize| match order {
-            Order::Planes => (c * window + y) * window + x,
-            Order::Pixels => (y * window + x) * in_stride + c,
+        let row_of = |c: usize, y: usize, x: usize| match (&blocks, order) {
+            (Some(blocks), _) => blocks.weight_row(c, y, x),
+            (None, Order::Planes) => (c * window + y) * window + x,
+            (None, Order::Pixels) => (y * window + x) * in_stride + c,
         };
-        let weight_id = layout.add_conv(
-            &format!("{name}.weight"),
-            [channels, input.channels, window, window],
-            weight_len,
-            row_of,
-        )?;
+        let weight_id = layout.add_conv(&format!("{name}.weight"), shape, weight_len, row_of)?;
         let bias_id = if has_bias { Some(layout.add_vector(&format!("{name}.bias"), channels)?) } else { None };
         let at = |y: usize, x: usize| (y * input.width + x) * in_stride;
         let windows = (0..output.height).flat_map(|y| (0..output.width).map(move |x| at(y * stride, x * stride)));
@@ -175,6 +182,7 @@ impl Conv {
             kernel,
             window,
             stride,
+            blocks,
             order,
             weight_len,
             windows: Offsets::new(windows),
@@ -189,7 +197,7 @@ impl Conv {
         })
     }
 
-    /// Whether its input is an activation of the layer below.
+    /// Whether its input is `[pixel][channel]`.
     pub fn reads_pixels(&self) -> bool {
         self.order == Order::Pixels
     }

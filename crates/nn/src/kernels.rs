@@ -146,6 +146,7 @@ on_every_path! {
     fn column_sums(sums: &mut [f32], d: &[f32], stride: usize) = elementwise::column_sums;
     fn adam(k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) = elementwise::adam;
     fn bytes_to_floats(out: &mut [f32], bytes: &[u8], factor: f32) = elementwise::bytes_to_floats;
+    fn bytes_to_blocks(out: &mut [f32], bytes: &[u8], shape: (usize, usize), factor: f32) = elementwise::bytes_to_blocks;
     fn transpose(from: &[f32], to: &mut [f32], to_stride: usize) = elementwise::transpose;
     fn multiply_adds(rounds: u64, x: f32) -> f32 = elementwise::multiply_adds;
     fn flop_per_round() -> u64 = elementwise::flop_per_round_on;
@@ -243,6 +244,11 @@ impl Kernel {
     pub fn bytes_to_floats(self, out: &mut [f32], bytes: &[u8], factor: f32) {
         same_length!("bytes_to_floats", out, bytes);
         dispatch!(self, bytes_to_floats(out, bytes, factor))
+    }
+
+    /// out[piece · apart + i] ← factor · bytes[piece · side + i] for i < side, for every whole piece.
+    pub(crate) fn bytes_to_blocks(self, out: &mut [f32], bytes: &[u8], shape: (usize, usize), factor: f32) {
+        dispatch!(self, bytes_to_blocks(out, bytes, shape, factor))
     }
 
     /// Standard normal numbers: the stream of `seed`, the same bits on every kernel.

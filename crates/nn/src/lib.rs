@@ -81,6 +81,7 @@
 #![allow(rustdoc::broken_intra_doc_links, reason = "shapes are written y[B,O], which reads like a link")]
 
 mod adam;
+mod blocks;
 mod buffer;
 mod conv;
 mod dense;

@@ -9,6 +9,7 @@ mod room;
 #[cfg(test)]
 mod tests;
 
+use crate::blocks::Blocks;
 use crate::buffer::Buffer;
 use crate::conv::{Conv, ConvSpec, ImageShape, Order, Place};
 use crate::error::NnError;
@@ -95,7 +96,8 @@ impl Torso {
             let (input, order) =
                 layers.last().map_or((spec.input, Order::Planes), |last| (last.conv.output, Order::Pixels));
             let place = Place { input, order, has_bias: spec.has_bias };
-            layers.push(Layer::new(Conv::new(kernel, &format!("conv{}", i + 1), conv, place, layout)?));
+            let conv = Conv::new(kernel, &format!("conv{}", i + 1), conv, place, layout)?;
+            layers.push(if i == 0 { Layer::first(conv) } else { Layer::inner(conv) });
         }
         let params = first..layout.len();
         let order = match layers.last() {
@@ -199,7 +201,8 @@ impl Torso {
     }
 
     fn observed<'a>(&self, all: Observations<'a>) -> Observed<'a> {
-        Observed { kernel: self.kernel, all, shape: self.input, byte_scale: self.byte_scale }
+        let blocks = self.layers.first().and_then(|first| first.conv.blocks);
+        Observed { kernel: self.kernel, all, shape: self.input, blocks, byte_scale: self.byte_scale }
     }
 
     fn check(&self, observations: Observations<'_>, features: &Matrix) -> usize {
@@ -224,37 +227,46 @@ fn group_count(batch: usize) -> usize {
     batch.min(GROUPS)
 }
 
-/// A batch of observations with what is needed to read one of them as floats.
+/// A batch of observations with what is needed to read one of them as the first layer does.
 #[derive(Clone, Copy)]
 struct Observed<'a> {
     kernel: Kernel,
     all: Observations<'a>,
     shape: ImageShape,
+    blocks: Option<Blocks>,
     byte_scale: f32,
 }
 
 impl Observed<'_> {
-    /// Observation `i`: in place if it consists of floats already, else converted into `scratch`.
+    /// Observation `i`: where it lies if that will do, else laid into `scratch`.
     fn get<'s>(&'s self, i: usize, scratch: &'s mut [f32]) -> &'s [f32] {
         let range = i * self.shape.len()..(i + 1) * self.shape.len();
-        match self.all {
-            Observations::Floats(floats) => &floats[range],
-            Observations::Bytes(bytes) => {
-                self.kernel.bytes_to_floats(scratch, &bytes[range], self.byte_scale);
-                scratch
+        match (self.all, self.blocks) {
+            (Observations::Floats(floats), None) => return &floats[range],
+            (Observations::Floats(floats), Some(blocks)) => blocks.lay_floats(&floats[range], scratch),
+            (Observations::Bytes(bytes), None) => self.kernel.bytes_to_floats(scratch, &bytes[range], self.byte_scale),
+            (Observations::Bytes(bytes), Some(blocks)) => {
+                blocks.lay_bytes(self.kernel, &bytes[range], self.byte_scale, scratch)
             }
         }
+        scratch
     }
 }
 
 impl Layer {
-    fn new(conv: Conv) -> Self {
-        let winograd = Winograd::of(&conv);
-        let (filters, across) = match &winograd {
-            Some(winograd) => (winograd.filters_len(), winograd.filters_len()),
-            None if conv.reads_pixels() => (0, conv.transposed_len()),
-            None => (0, 0),
-        };
+    /// The first layer, which takes examples one by one: it has so many tiles that more would not stay in the cache.
+    fn first(conv: Conv) -> Self {
+        Self::with(Winograd::of(&conv, 1), 0, conv)
+    }
+
+    fn inner(conv: Conv) -> Self {
+        let winograd = Winograd::of(&conv, EXAMPLES);
+        let across = winograd.as_ref().map_or(conv.transposed_len(), Winograd::filters_len);
+        Self::with(winograd, across, conv)
+    }
+
+    fn with(winograd: Option<Winograd>, across: usize, conv: Conv) -> Self {
+        let filters = winograd.as_ref().map_or(0, Winograd::filters_len);
         Self { conv, winograd, filters: Buffer::zeros(filters), filters_across: Buffer::zeros(across) }
     }
 }
@@ -310,9 +322,15 @@ impl Forward<'_> {
                     let x = activations(buffer, layer.conv.input, &places).chunks(layer.conv.input.padded_len());
                     x.zip(y.chunks_mut(y_stride)).for_each(|(x, y)| layer.conv.forward(self.params, x, y));
                 }
-                (_, None) => {
+                (winograd, None) => {
                     for (e, y) in y.chunks_mut(y_stride).enumerate() {
-                        layer.conv.forward(self.params, self.observed.get(first + e, observation), y);
+                        let x = self.observed.get(first + e, observation);
+                        match winograd {
+                            Some(winograd) => {
+                                winograd.forward(self.params, &layer.filters, x, (y, y_stride), positions);
+                            }
+                            None => layer.conv.forward(self.params, x, y),
+                        }
                     }
                 }
             }

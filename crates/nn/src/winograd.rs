@@ -19,7 +19,7 @@ use crate::offsets::Offsets;
 use crate::padded;
 use std::ops::Range;
 
-/// Most examples multiplied together.
+/// Most examples that go through a layer together.
 pub(crate) const EXAMPLES: usize = 4;
 
 /// Rows of the depth whose weight gradients are computed together, so that their 16 positions stay in the cache.
@@ -30,6 +30,8 @@ const DEPTH_ROWS: usize = 64;
 pub(crate) struct Winograd {
     kernel: Kernel,
     grid: Grid,
+    /// Most examples multiplied together.
+    examples: usize,
     weight: Range<usize>,
     bias: Option<Range<usize>>,
     input_len: usize,
@@ -42,7 +44,7 @@ pub(crate) struct Winograd {
     zero: Offsets,
 }
 
-/// Memory for the positions of [`EXAMPLES`] examples, for whichever layer is at work.
+/// Memory for the positions of a few examples, for whichever layer is at work.
 #[derive(Debug, Clone)]
 pub(crate) struct Positions {
     data: Buffer,
@@ -55,7 +57,7 @@ impl Positions {
     /// Room for any of `layers`.
     pub fn new<'a>(layers: impl Iterator<Item = &'a Winograd> + Clone) -> Self {
         let largest = |len: &dyn Fn(&Winograd) -> usize| Buffer::zeros(layers.clone().map(len).max().unwrap_or(0));
-        let tiles = |layer: &Winograd| EXAMPLES * layer.grid.tiles();
+        let tiles = |layer: &Winograd| layer.examples * layer.grid.tiles();
         Self {
             data: largest(&|layer| POSITIONS * position_len(tiles(layer), layer.grid.depth())),
             results: largest(&|layer| POSITIONS * position_len(tiles(layer), layer.grid.out_channels)),
@@ -65,8 +67,9 @@ impl Positions {
 }
 
 impl Winograd {
-    /// The same layer as `conv`, where the method applies and saves at least a quarter of the multiplications.
-    pub fn of(conv: &Conv) -> Option<Self> {
+    /// The same layer as `conv` for up to `examples` examples at once, where the method applies and saves at least a quarter
+    /// of the multiplications.
+    pub fn of(conv: &Conv, examples: usize) -> Option<Self> {
         let (stride, window) = (conv.stride, conv.window);
         let taps = window / stride;
         if !conv.reads_pixels() || !window.is_multiple_of(stride) || !(2..=3).contains(&taps) {
@@ -82,10 +85,11 @@ impl Winograd {
             out_channels: padded(conv.output.channels),
         };
         let (direct, tiled) = (conv.output.height * conv.output.width * taps * taps, grid.tiles() * POSITIONS);
-        let rows = EXAMPLES * grid.tiles();
+        let rows = examples * grid.tiles();
         (4 * tiled <= 3 * direct).then(|| Self {
             kernel: conv.kernel,
             grid,
+            examples,
             weight: conv.weight.clone(),
             bias: conv.bias.clone(),
             input_len: conv.input.padded_len(),

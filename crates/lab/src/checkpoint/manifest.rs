@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Version of everything in the folder. Raised whenever an old program could misread a new checkpoint.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 const DIGEST_LINE: &str = "# blake3 ";
 

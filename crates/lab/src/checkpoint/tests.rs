@@ -206,10 +206,10 @@ fn another_format_version_is_refused_by_name_and_not_passed_over() {
     let (_guard, folder) = saved(3);
     let path = files(&folder, "checkpoint-").pop().expect("a manifest");
     let text = fs::read_to_string(&path).expect("the manifest");
-    let newer = text.split("# blake3").next().expect("content").replace("format = 1", "format = 7\nunheard_of = true");
+    let newer = text.split("# blake3").next().expect("content").replace("format = 2", "format = 7\nunheard_of = true");
     fs::write(&path, format!("{newer}# blake3 {}\n", blake3::hash(newer.as_bytes()).to_hex())).expect("written");
     let error = load_latest(&folder).0.expect_err("it is newer");
-    assert!(matches!(error, CheckpointError::WrongVersion { found: 7, supported: 1, .. }), "{error}");
+    assert!(matches!(error, CheckpointError::WrongVersion { found: 7, supported: 2, .. }), "{error}");
 }
 
 #[test]

@@ -220,6 +220,36 @@ pub(crate) unsafe fn bytes_to_floats<V: Lanes>(out: &mut [f32], bytes: &[u8], fa
     }
 }
 
+/// Pieces of `side` bytes, as floats and times `factor`, to places `apart` floats from one another.
+#[inline(always)]
+pub(crate) unsafe fn bytes_to_blocks<V: Lanes>(
+    out: &mut [f32],
+    bytes: &[u8],
+    (side, apart): (usize, usize),
+    factor: f32,
+) {
+    match side {
+        2 => pieces_of::<2>(out, bytes, apart, factor),
+        4 => pieces_of::<4>(out, bytes, apart, factor),
+        _ => {
+            for (bytes, out) in bytes.chunks_exact(side).zip(out.chunks_mut(apart)) {
+                for (out_i, &byte) in out.iter_mut().zip(bytes) {
+                    *out_i = f32::from(byte) * factor;
+                }
+            }
+        }
+    }
+}
+
+/// The same for a side that the compiler knows: one vector per piece.
+#[inline(always)]
+fn pieces_of<const SIDE: usize>(out: &mut [f32], bytes: &[u8], apart: usize, factor: f32) {
+    let (pieces, _) = bytes.as_chunks::<SIDE>();
+    for (piece, out) in pieces.iter().zip(out.chunks_mut(apart)) {
+        out[..SIDE].copy_from_slice(&piece.map(|byte| f32::from(byte) * factor));
+    }
+}
+
 /// `to[j·to_stride + i] = from[i·16 + j]`, in blocks of 16 × 16.
 #[inline(always)]
 pub(crate) unsafe fn transpose<V: Lanes>(from: &[f32], to: &mut [f32], to_stride: usize) {

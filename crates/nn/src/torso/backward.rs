@@ -123,7 +123,12 @@ impl Backward<'_> {
             let Some(dx) = below.last_mut() else {
                 for (e, dy) in each_dy {
                     let x = self.observed.get(several.examples.start + e, observation);
-                    conv.add_gradient(x, dy, laid, dw, from(e));
+                    let Some(winograd) = winograd else {
+                        conv.add_gradient(x, dy, laid, dw, from(e));
+                        continue;
+                    };
+                    winograd.begin_backward(x, dy, positions);
+                    winograd.gradient(1, 0 < e || !several.are_first(), dw, positions);
                 }
                 return;
             };

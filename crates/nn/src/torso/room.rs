@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 /// What work on a few examples needs for itself.
 #[derive(Debug, Clone)]
 pub(super) struct Room {
-    /// One observation as floats.
+    /// One observation as the first layer reads it.
     pub observation: Buffer,
     /// Activations of all layers but the last, for passes that keep nothing.
     pub passing: Vec<Buffer>,
@@ -29,7 +29,7 @@ impl Room {
             lens.clone().take(count).map(|len| Buffer::zeros(len * EXAMPLES.min(max_batch))).collect::<Vec<_>>()
         };
         Self {
-            observation: Buffer::zeros(input.len()),
+            observation: Buffer::zeros(layers.first().map_or(input.len(), |first| first.conv.input.len())),
             passing: activations(layers.len().saturating_sub(1)),
             d_activations: activations(layers.len()),
             laid: Buffer::zeros(lens.clone().max().unwrap_or(0)),

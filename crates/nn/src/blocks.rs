@@ -1,0 +1,128 @@
+//! The first layer's observation cut into square blocks as wide as the window's stride.
+//!
+//! A window of k × k pixels that moves by s, where s divides k, is a window of k/s × k/s blocks that moves by one, each block
+//! with s · s times as many channels as the image has. The layer is then one like those above it: its windows lie in few long
+//! runs, and Winograd's method applies to it.
+
+use crate::conv::ImageShape;
+use crate::kernels::{Kernel, LANES};
+
+/// How planes `[channel][pixel]` become blocks `[block][channel][row][column]`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blocks {
+    /// Pixels of a block along one side.
+    pub side: usize,
+    planes: ImageShape,
+    /// Blocks of a window along one side.
+    taps: usize,
+}
+
+impl Blocks {
+    /// The blocks of a layer whose window is made of whole blocks, and whose blocks fill whole vectors.
+    pub fn of(planes: ImageShape, window: usize, stride: usize) -> Option<Self> {
+        let fits =
+            1 < stride && window.is_multiple_of(stride) && (planes.channels * stride * stride).is_multiple_of(LANES);
+        fits.then(|| Self { side: stride, planes, taps: window / stride })
+    }
+
+    /// The image that the layer sees. Pixels beyond the last whole block are in no window.
+    pub fn image(&self) -> ImageShape {
+        ImageShape {
+            channels: self.planes.channels * self.side * self.side,
+            height: self.planes.height / self.side,
+            width: self.planes.width / self.side,
+        }
+    }
+
+    /// Blocks of the window along one side.
+    pub fn taps(&self) -> usize {
+        self.taps
+    }
+
+    /// The row of the weight matrix that belongs to a pixel of the window.
+    pub fn weight_row(&self, channel: usize, y: usize, x: usize) -> usize {
+        let side = self.side;
+        let block = y / side * self.taps + x / side;
+        ((block * self.planes.channels + channel) * side + y % side) * side + x % side
+    }
+
+    /// out = the blocks of an observation of bytes, times `scale`.
+    pub fn lay_bytes(&self, kernel: Kernel, bytes: &[u8], scale: f32, out: &mut [f32]) {
+        assert_eq!(bytes.len(), self.planes.len(), "blocks: an observation is {:?}", self.planes);
+        self.each_row(|from, to, depth| {
+            kernel.bytes_to_blocks(&mut out[to..], &bytes[from..][..self.planes.width], (self.side, depth), scale);
+        });
+    }
+
+    /// out = the blocks of an observation of floats.
+    pub fn lay_floats(&self, floats: &[f32], out: &mut [f32]) {
+        assert_eq!(floats.len(), self.planes.len(), "blocks: an observation is {:?}", self.planes);
+        self.each_row(|from, to, depth| {
+            let pieces = floats[from..][..self.planes.width].chunks_exact(self.side);
+            for (piece, block) in pieces.zip(out[to..].chunks_mut(depth)) {
+                block[..self.side].copy_from_slice(piece);
+            }
+        });
+    }
+
+    /// Visits every row of pixels: where it begins in the planes, where its first piece lies among the blocks, and how far
+    /// apart its pieces are there.
+    fn each_row(&self, mut visit: impl FnMut(usize, usize, usize)) {
+        let (image, side) = (self.image(), self.side);
+        for channel in 0..self.planes.channels {
+            for y in 0..image.height * side {
+                let from = (channel * self.planes.height + y) * self.planes.width;
+                let to = y / side * image.width * image.channels + (channel * side + y % side) * side;
+                visit(from, to, image.channels);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pixel_of_every_window_meets_its_own_weight() {
+        for (planes, window, stride) in
+            [((4, 84, 84), 8, 4), ((4, 11, 13), 4, 2), ((16, 9, 8), 6, 3), ((1, 17, 16), 4, 4)]
+        {
+            let planes = ImageShape { channels: planes.0, height: planes.1, width: planes.2 };
+            let blocks = Blocks::of(planes, window, stride).expect("the window is made of blocks");
+            let bytes: Vec<u8> = (0..planes.len()).map(|i| (i * 31 % 251) as u8).collect();
+            let floats: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte) * 0.5).collect();
+            let image = blocks.image();
+            let mut laid = vec![f32::NAN; image.len()];
+            blocks.lay_floats(&floats, &mut laid);
+            for kernel in Kernel::available() {
+                let mut from_bytes = vec![f32::NAN; image.len()];
+                blocks.lay_bytes(kernel, &bytes, 0.5, &mut from_bytes);
+                assert_eq!(laid, from_bytes, "{}", kernel.name());
+            }
+            let (rows, cols) = ((planes.height - window) / stride + 1, (planes.width - window) / stride + 1);
+            for (out_y, out_x) in (0..rows).flat_map(|y| (0..cols).map(move |x| (y, x))) {
+                for (c, y, x) in pixels(planes.channels, window) {
+                    let row = blocks.weight_row(c, y, x);
+                    let (tap, place) = (row / image.channels, row % image.channels);
+                    let block = (out_y + tap / blocks.taps()) * image.width + out_x + tap % blocks.taps();
+                    let pixel = (c * planes.height + out_y * stride + y) * planes.width + out_x * stride + x;
+                    assert_eq!(laid[block * image.channels + place], floats[pixel], "{planes:?} {c} {y} {x}");
+                }
+            }
+        }
+    }
+
+    fn pixels(channels: usize, window: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+        (0..channels).flat_map(move |c| (0..window * window).map(move |i| (c, i / window, i % window)))
+    }
+
+    #[test]
+    fn windows_of_broken_blocks_and_blocks_of_broken_vectors_stay_planes() {
+        let planes = |channels| ImageShape { channels, height: 20, width: 20 };
+        assert!(Blocks::of(planes(4), 8, 4).is_some());
+        assert!(Blocks::of(planes(4), 8, 3).is_none(), "the stride does not divide the window");
+        assert!(Blocks::of(planes(3), 8, 2).is_none(), "12 channels");
+        assert!(Blocks::of(planes(16), 3, 1).is_none(), "a block of one pixel is a pixel");
+    }
+}

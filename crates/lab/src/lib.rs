@@ -4,6 +4,7 @@
 //! by [`evaluate()`] and read back by [`read_run`]; what it is set to, [`RunConfig`] says.
 #![forbid(unsafe_code)]
 
+mod awake;
 mod baseline;
 mod bench;
 mod checkpoint;

@@ -1,6 +1,7 @@
 //! THE loop: the whole data path on one screen.
 
 use crate::LabError;
+use crate::awake::Awake;
 use crate::folder::RunFiles;
 use crate::observer::{Observer, Progress};
 use crate::run::Run;
@@ -26,6 +27,7 @@ pub fn train(
 ) -> Result<StopReason, LabError> {
     let config = run.config.clone();
     let training = &config.training;
+    let _awake = Awake::helpers();
     let mut watch = Stopwatch::start();
     let mut interval_start = run.clock.steps();
     while run.clock.steps() < training.total_interactions {

@@ -1,6 +1,7 @@
 //! `sane bench engine`: a train step and an act of each agent, against the peak that the processor reaches in registers.
 //!
-//! Times are minimums of many, what the machine can do when nothing disturbs it; the table shows medians beside them.
+//! Times are minimums of many, what the machine can do when nothing disturbs it; the table shows medians beside them. The
+//! agents take turns, so that a disturbance of seconds hits all of them and their ratios stand.
 
 use crate::output::{Failure, Outcome, Output};
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -23,6 +24,7 @@ are computed by Winograd's method need fewer multiplications than are counted. A
 
 const BATCH: usize = 32;
 const ACTIONS: usize = 6;
+const TURNS: u32 = 20;
 
 /// Train step and act of each agent, against the processor's peak.
 #[derive(Debug, clap::Args)]
@@ -41,7 +43,7 @@ pub struct Args {
     #[arg(long)]
     kernel: Option<String>,
     /// Seconds to measure each agent
-    #[arg(long, value_name = "S", default_value_t = 4.0)]
+    #[arg(long, value_name = "S", default_value_t = 6.0)]
     seconds: f64,
     /// Print one JSON object instead of tables
     #[arg(long)]
@@ -62,16 +64,21 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let threads = workers.current_num_threads();
     let peak = peak_gflops(kernel, &workers);
     let target = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(configs.len() as u64), target);
-    let mut rows = Vec::new();
-    for (name, config) in args.agents.iter().zip(&configs) {
-        let mut learner = Learner::on_kernel(config, &world, &mut Stream::named(1, "init"), kernel)?;
-        let budget = Duration::from_secs_f64(args.seconds);
-        let (train, phases) = workers.install(|| time_learning(&mut learner, &world, budget))?;
-        let act = alone.install(|| time_acting(&mut learner, &world, budget / 4));
-        rows.push(Row { name: name.clone(), train, act, gflop: gflop(config, &world)?, phases });
+    let bar = ProgressBar::with_draw_target(Some(u64::from(TURNS)), target);
+    let mut benches = configs.iter().map(|config| Bench::new(config, &world, kernel)).collect::<Result<Vec<_>, _>>()?;
+    let turn = Duration::from_secs_f64(args.seconds) / TURNS;
+    for _ in 0..TURNS {
+        for bench in &mut benches {
+            workers.install(|| bench.learn(turn))?;
+            alone.install(|| bench.act(turn / 4));
+        }
         bar.inc(1);
     }
+    let rows = args.agents.iter().zip(&configs).zip(benches).map(|((name, config), bench)| {
+        let (train, act) = (Spread::of(bench.train_times), Spread::of(bench.act_times));
+        Ok(Row { name: name.clone(), train, act, gflop: gflop(config, &world)?, phases: bench.clock.best })
+    });
+    let rows = rows.collect::<Result<Vec<_>, Failure>>()?;
     bar.finish_and_clear();
     if args.json {
         output.result(as_json(&rows, threads, peak, kernel));
@@ -154,49 +161,71 @@ impl Probe for Clock {
     }
 }
 
-/// Times of learn steps, and the shortest time of each of their phases.
-fn time_learning(
-    learner: &mut Learner,
-    world: &EnvSpec,
-    budget: Duration,
-) -> Result<(Spread, [f64; Phase::ALL.len()]), Failure> {
-    let (mut noise, mut draws) = (Stream::named(1, "noise"), Stream::named(1, "bench states"));
-    let mut batch = Batch::new(BATCH, world.state_bytes());
-    let Element::U8 { full_scale } = world.frame.element else { unreachable!("the worlds above are bytes") };
-    batch.states.fill_with(|| draws.below(u64::from(full_scale) + 1) as u8);
-    batch.next_states.fill_with(|| draws.below(u64::from(full_scale) + 1) as u8);
-    for (i, (action, reward)) in batch.actions.iter_mut().zip(&mut batch.rewards).enumerate() {
-        *action = Action((i % ACTIONS) as u16);
-        *reward = (i % 3) as f32 - 1.0;
-    }
-    let start = Instant::now();
-    let mut clock = Clock { last: start, best: [f64::INFINITY; Phase::ALL.len()], now: [0.0; Phase::ALL.len()] };
-    let mut times = Vec::new();
-    while times.is_empty() || start.elapsed() < budget {
-        clock.now = [0.0; Phase::ALL.len()];
-        clock.last = Instant::now();
-        let begun = clock.last;
-        learner.learn_watched(&batch, &mut noise, &mut clock)?;
-        times.push(begun.elapsed().as_secs_f64());
-        for (best, now) in clock.best.iter_mut().zip(clock.now) {
-            *best = best.min(now);
-        }
-    }
-    Ok((Spread::of(times), clock.best))
+/// One agent on the bench, with the times measured so far.
+struct Bench {
+    learner: Learner,
+    noise: Stream,
+    batch: Batch,
+    state: Vec<u8>,
+    clock: Clock,
+    train_times: Vec<f64>,
+    act_times: Vec<f64>,
 }
 
-/// Times of acts on the perturbed network (greedy for agents without noise).
-fn time_acting(learner: &mut Learner, world: &EnvSpec, budget: Duration) -> Spread {
-    let mut noise = Stream::named(1, "noise");
-    let state = vec![1; world.state_bytes()];
-    let start = Instant::now();
-    let mut times = Vec::new();
-    while times.is_empty() || start.elapsed() < budget {
-        let begun = Instant::now();
-        std::hint::black_box(learner.act(&state, ActMode::Noisy, &mut noise));
-        times.push(begun.elapsed().as_secs_f64());
+impl Bench {
+    fn new(config: &AgentConfig, world: &EnvSpec, kernel: Kernel) -> Result<Self, Failure> {
+        let mut draws = Stream::named(1, "bench states");
+        let mut batch = Batch::new(BATCH, world.state_bytes());
+        let Element::U8 { full_scale } = world.frame.element else { unreachable!("the worlds above are bytes") };
+        batch.states.fill_with(|| draws.below(u64::from(full_scale) + 1) as u8);
+        batch.next_states.fill_with(|| draws.below(u64::from(full_scale) + 1) as u8);
+        for (i, (action, reward)) in batch.actions.iter_mut().zip(&mut batch.rewards).enumerate() {
+            *action = Action((i % ACTIONS) as u16);
+            *reward = (i % 3) as f32 - 1.0;
+        }
+        let none = [0.0; Phase::ALL.len()];
+        Ok(Self {
+            learner: Learner::on_kernel(config, world, &mut Stream::named(1, "init"), kernel)?,
+            noise: Stream::named(1, "noise"),
+            batch,
+            state: vec![1; world.state_bytes()],
+            clock: Clock { last: Instant::now(), best: none.map(|_| f64::INFINITY), now: none },
+            train_times: Vec::new(),
+            act_times: Vec::new(),
+        })
     }
-    Spread::of(times)
+
+    /// Learn steps for as long as the turn lasts, at least one.
+    fn learn(&mut self, turn: Duration) -> Result<(), Failure> {
+        let start = Instant::now();
+        loop {
+            let clock = &mut self.clock;
+            clock.now = [0.0; Phase::ALL.len()];
+            clock.last = Instant::now();
+            let begun = clock.last;
+            self.learner.learn_watched(&self.batch, &mut self.noise, clock)?;
+            self.train_times.push(begun.elapsed().as_secs_f64());
+            for (best, now) in clock.best.iter_mut().zip(clock.now) {
+                *best = best.min(now);
+            }
+            if turn <= start.elapsed() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Acts on the perturbed network (greedy for agents without noise) for as long as the turn lasts, at least one.
+    fn act(&mut self, turn: Duration) {
+        let start = Instant::now();
+        loop {
+            let begun = Instant::now();
+            std::hint::black_box(self.learner.act(&self.state, ActMode::Noisy, &mut self.noise));
+            self.act_times.push(begun.elapsed().as_secs_f64());
+            if turn <= start.elapsed() {
+                return;
+            }
+        }
+    }
 }
 
 /// Multiply-adds of the matrix products of one train step, times two, in units of 10⁹. A layer counts four times: two forward

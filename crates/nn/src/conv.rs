@@ -4,12 +4,14 @@
 //! `[channel][pixel]` planes as they come, or cut into blocks (`blocks.rs`) where its stride allows. No patch matrix is built: the tables say where each window lies.
 
 use crate::blocks::Blocks;
+use crate::dense::SMALL_WORK;
 use crate::error::NnError;
 use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
 use crate::matrix::into_panels;
 use crate::offsets::Offsets;
 use crate::padded;
 use crate::params::{Layout, TensorId};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// What a convolution layer is; its window is square and nothing is padded around the image.
@@ -68,6 +70,9 @@ pub(crate) struct Place {
     pub has_bias: bool,
 }
 
+/// Tasks that one image is shared out as.
+const ROW_TASKS: usize = 4;
+
 /// Up to so many panels of output gradients are read where they lie; laying them side by side would cost more than it saves.
 const FEW_PANELS: usize = 2;
 
@@ -99,8 +104,9 @@ pub(crate) struct Conv {
     pixels: Offsets,
     /// Where each weight row finds its input inside a window.
     weight_inputs: Offsets,
-    /// Where each row of output pixels begins in the input, and the step between its pixels.
+    /// Where each row of output pixels begins in the input, and the step between rows and between their pixels.
     pixel_rows: Offsets,
+    row_step: usize,
     pixel_step: usize,
     weight_rows: Offsets,
     zero: Offsets,
@@ -191,6 +197,7 @@ impl Conv {
             pixels: Offsets::every(padded(channels), output.height * output.width),
             weight_inputs,
             pixel_rows: Offsets::new((0..output.height).map(|y| at(y * stride, 0))),
+            row_step: at(stride, 0),
             pixel_step: stride * in_stride,
             weight_rows: Offsets::every(LANES, weight_len),
             zero: Offsets::every(0, 1),
@@ -208,10 +215,26 @@ impl Conv {
 
     /// y = max(0, x ∗ w + b) for one example.
     pub fn forward(&self, params: &[f32], x: &[f32], y: &mut [f32]) {
+        self.forward_rows(params, x, 0, &mut y[..self.output.padded_len()]);
+    }
+
+    /// The same with the rows of the image shared out among threads, if that is worth their while.
+    pub fn forward_shared(&self, params: &[f32], x: &[f32], y: &mut [f32]) {
+        let y = &mut y[..self.output.padded_len()];
+        if self.windows.len() * self.weight_len * self.panels() * LANES < SMALL_WORK {
+            return self.forward_rows(params, x, 0, y);
+        }
+        let rows = self.output.height.div_ceil(ROW_TASKS);
+        let pieces = y.par_chunks_mut(rows * self.output.width * padded(self.output.channels)).enumerate();
+        pieces.for_each(|(piece, y)| self.forward_rows(params, x, piece * rows, y));
+    }
+
+    /// Rows of the outputs from row `first` on, as many as `y` holds. Lower rows have the windows of upper ones, moved down.
+    fn forward_rows(&self, params: &[f32], x: &[f32], first: usize, y: &mut [f32]) {
         let product = Product {
-            a: x,
+            a: &x[first * self.row_step..],
             rows: &self.windows,
-            row_count: self.windows.len(),
+            row_count: y.len() / padded(self.output.channels),
             segments: &self.runs,
             segment_count: self.runs.len(),
             length: self.run_len,

@@ -282,7 +282,8 @@ struct Forward<'a> {
 }
 
 impl Forward<'_> {
-    /// One example, by the direct method throughout: transforming the filters would take longer than it saves.
+    /// One example, by the direct method throughout: transforming the filters would take longer than it saves. Its images are
+    /// shared out among threads row by row.
     fn one(&self, passing: &mut [Buffer], features: &mut [f32], observation: &mut [f32]) {
         let x = self.observed.get(0, observation);
         let Some((last, inner)) = self.layers.split_last() else {
@@ -291,10 +292,10 @@ impl Forward<'_> {
         for (l, Layer { conv, .. }) in inner.iter().enumerate() {
             let (before, after) = passing.split_at_mut(l);
             let input = before.last().map_or(x, |buffer| activations(buffer, conv.input, &(0..1)));
-            conv.forward(self.params, input, &mut after[0][..conv.output.padded_len()]);
+            conv.forward_shared(self.params, input, &mut after[0]);
         }
         let input = passing.last().map_or(x, |buffer| activations(buffer, last.conv.input, &(0..1)));
-        last.conv.forward(self.params, input, &mut features[..self.width]);
+        last.conv.forward_shared(self.params, input, features);
     }
 
     /// A few examples from `first` on, layer by layer; inner activations go to `places` of `kept`.

@@ -16,6 +16,8 @@ struct Outcome {
     layout: Layout,
     params: Buffer,
     features: Vec<Vec<f32>>,
+    /// The same by the pass that keeps nothing.
+    inferred: Matrix,
     gradients: Buffer,
     weights_on_features: Vec<f32>,
 }
@@ -61,7 +63,7 @@ fn run(case: &Case) -> Outcome {
     let mut gradients = layout.zeros();
     torso.backward(&params, observations, &trace, &features, &d_features, &mut gradients);
     let features = (0..case.batch).map(|b| torso.features().to_torch(features.row(b))).collect();
-    Outcome { layout, params, features, gradients, weights_on_features }
+    Outcome { layout, params, features, inferred, gradients, weights_on_features }
 }
 
 fn reference_features(case: &Case, layout: &Layout, tensors: &[Vec<f64>], b: usize) -> Vec<f64> {
@@ -141,16 +143,19 @@ fn a_convolution_without_channels_is_refused() {
 
 #[test]
 fn the_number_of_threads_changes_no_bit() {
-    let case = case(Kernel::detect(), (4, 24), &[(32, 4, 2), (20, 3, 1)], 13, true);
-    let on =
-        |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| run(&case));
-    let alone = on(1);
-    for threads in [2, 3, 8] {
-        let together = on(threads);
-        assert_eq!(
-            alone.gradients.iter().map(|g| g.to_bits()).collect::<Vec<_>>(),
-            together.gradients.iter().map(|g| g.to_bits()).collect::<Vec<_>>()
-        );
-        assert_eq!(alone.features, together.features);
+    let batch = case(Kernel::detect(), (4, 24), &[(32, 4, 2), (20, 3, 1)], 13, true);
+    let screen = case(Kernel::detect(), (4, 44), &[(32, 8, 4), (16, 4, 2)], 1, true);
+    for case in [batch, screen] {
+        let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| run(&case));
+        let alone = on(1);
+        for threads in [2, 3, 8] {
+            let together = on(threads);
+            assert_eq!(
+                alone.gradients.iter().map(|g| g.to_bits()).collect::<Vec<_>>(),
+                together.gradients.iter().map(|g| g.to_bits()).collect::<Vec<_>>()
+            );
+            assert_eq!(alone.features, together.features);
+            assert_eq!(alone.inferred.as_slice(), together.inferred.as_slice());
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! A group takes its examples, a few at a time, through the layers from the last to the first, so that their activations and
 //! gradients stay in the second-level cache; the groups' sums are then added in order.
 
-use super::{EXAMPLES, Layer, Observations, Observed, Room, Torso, Trace, activations, group_count};
+use super::forward::Observed;
+use super::{EXAMPLES, Layer, Observations, Room, Torso, Trace, activations, group_count};
 use crate::buffer::Buffer;
 use crate::conv::Conv;
 use crate::kernels::{From, Kernel};

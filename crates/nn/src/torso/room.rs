@@ -3,9 +3,10 @@
 //! There is a room for every group, so one is always free; a thread that comes back finds its own still warm in its cache.
 //! What a room holds never outlives a visit, so no result depends on who gets which.
 
-use super::{EXAMPLES, Layer, Positions};
+use super::{EXAMPLES, Layer};
 use crate::buffer::Buffer;
 use crate::conv::ImageShape;
+use crate::winograd::Positions;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// What work on a few examples needs for itself.

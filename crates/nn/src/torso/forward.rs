@@ -1,0 +1,175 @@
+//! The torso's way forth: observations in, rows of features out.
+//!
+//! Few examples go through all layers together, so that their data stay in the second-level cache; one alone, as in acting, is
+//! shared out row by row.
+
+use super::{EXAMPLES, Layer, Observations, Room, Torso, Trace, activations, group_count};
+use crate::blocks::Blocks;
+use crate::buffer::Buffer;
+use crate::conv::ImageShape;
+use crate::kernels::Kernel;
+use crate::matrix::Matrix;
+use crate::winograd::Positions;
+use rayon::prelude::*;
+use std::ops::Range;
+
+impl Torso {
+    /// features[B,F] of a batch, keeping in `trace` what [`Torso::backward`] needs. Columns behind the features are left alone.
+    pub fn forward(
+        &mut self,
+        params: &[f32],
+        observations: Observations<'_>,
+        trace: &mut Trace,
+        features: &mut Matrix,
+    ) {
+        let batch = self.check(observations, features);
+        self.transform_filters(params);
+        let observed = self.observed(observations);
+        let per_group = batch.div_ceil(group_count(batch));
+        let stride = features.stride();
+        let tasks = features.as_mut_slice().par_chunks_mut(per_group * stride).zip(&mut trace.groups);
+        tasks.enumerate().for_each(|(g, (rows, kept))| {
+            let Room { observation, positions, .. } = &mut *self.rooms.enter();
+            let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
+            for (n, rows) in rows.chunks_mut(EXAMPLES * stride).enumerate() {
+                let places = n * EXAMPLES..n * EXAMPLES + rows.len() / stride;
+                let first = g * per_group + places.start;
+                pass.several(first, kept, places, (rows, stride), (observation, positions));
+            }
+        });
+    }
+
+    /// features[B,F] of a batch when no backward pass follows; also the way to act, with one observation.
+    pub fn infer(&mut self, params: &[f32], observations: Observations<'_>, features: &mut Matrix) {
+        let batch = self.check(observations, features);
+        let observed = self.observed(observations);
+        let stride = features.stride();
+        if batch == 1 {
+            let Room { observation, passing, .. } = &mut *self.rooms.enter();
+            let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
+            return pass.one(passing, features.as_mut_slice(), observation);
+        }
+        self.transform_filters(params);
+        let per_group = batch.div_ceil(group_count(batch));
+        features.as_mut_slice().par_chunks_mut(per_group * stride).enumerate().for_each(|(g, rows)| {
+            let Room { observation, passing, positions, .. } = &mut *self.rooms.enter();
+            let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
+            for (n, rows) in rows.chunks_mut(EXAMPLES * stride).enumerate() {
+                let (first, count) = (g * per_group + n * EXAMPLES, rows.len() / stride);
+                pass.several(first, passing, 0..count, (rows, stride), (observation, positions));
+            }
+        });
+    }
+
+    fn transform_filters(&mut self, params: &[f32]) {
+        self.layers.par_iter_mut().for_each(|Layer { winograd, filters, .. }| {
+            let Some(winograd) = winograd else { return };
+            let pieces = filters.par_chunks_mut(winograd.filters_piece()).enumerate();
+            pieces.for_each(|(piece, out)| winograd.filters(params, piece, out));
+        });
+    }
+
+    pub(super) fn observed<'a>(&self, all: Observations<'a>) -> Observed<'a> {
+        let blocks = self.layers.first().and_then(|first| first.conv.blocks);
+        Observed { kernel: self.kernel, all, shape: self.input, blocks, byte_scale: self.byte_scale }
+    }
+}
+
+/// A batch of observations with what is needed to read one of them as the first layer does.
+#[derive(Clone, Copy)]
+pub(super) struct Observed<'a> {
+    kernel: Kernel,
+    all: Observations<'a>,
+    shape: ImageShape,
+    blocks: Option<Blocks>,
+    byte_scale: f32,
+}
+
+impl Observed<'_> {
+    /// Observation `i`: where it lies if that will do, else laid into `scratch`.
+    pub(super) fn get<'s>(&'s self, i: usize, scratch: &'s mut [f32]) -> &'s [f32] {
+        let range = i * self.shape.len()..(i + 1) * self.shape.len();
+        match (self.all, self.blocks) {
+            (Observations::Floats(floats), None) => return &floats[range],
+            (Observations::Floats(floats), Some(blocks)) => blocks.lay_floats(&floats[range], scratch),
+            (Observations::Bytes(bytes), None) => self.kernel.bytes_to_floats(scratch, &bytes[range], self.byte_scale),
+            (Observations::Bytes(bytes), Some(blocks)) => {
+                blocks.lay_bytes(self.kernel, &bytes[range], self.byte_scale, scratch)
+            }
+        }
+        scratch
+    }
+}
+
+/// The way of examples through all layers.
+#[derive(Clone, Copy)]
+struct Forward<'a> {
+    layers: &'a [Layer],
+    params: &'a [f32],
+    observed: Observed<'a>,
+    /// Columns of a row of features.
+    width: usize,
+}
+
+impl Forward<'_> {
+    /// One example, by the direct method throughout: transforming the filters would take longer than it saves. Its images are
+    /// shared out among threads row by row.
+    fn one(&self, passing: &mut [Buffer], features: &mut [f32], observation: &mut [f32]) {
+        let x = self.observed.get(0, observation);
+        let Some((last, inner)) = self.layers.split_last() else {
+            return features[..self.width].copy_from_slice(x);
+        };
+        for (l, Layer { conv, .. }) in inner.iter().enumerate() {
+            let (before, after) = passing.split_at_mut(l);
+            let input = before.last().map_or(x, |buffer| activations(buffer, conv.input, &(0..1)));
+            conv.forward_shared(self.params, input, &mut after[0]);
+        }
+        let input = passing.last().map_or(x, |buffer| activations(buffer, last.conv.input, &(0..1)));
+        last.conv.forward_shared(self.params, input, features);
+    }
+
+    /// A few examples from `first` on, layer by layer; inner activations go to `places` of `kept`.
+    fn several(
+        &self,
+        first: usize,
+        kept: &mut [Buffer],
+        places: Range<usize>,
+        (features, stride): (&mut [f32], usize),
+        (observation, positions): (&mut [f32], &mut Positions),
+    ) {
+        for (l, layer) in self.layers.iter().enumerate() {
+            let (before, after) = kept.split_at_mut(l);
+            let len = layer.conv.output.padded_len();
+            let (y, y_stride) = match after.first_mut() {
+                Some(buffer) => (&mut buffer[places.start * len..places.end * len], len),
+                None => (&mut *features, stride),
+            };
+            match (&layer.winograd, before.last()) {
+                (Some(winograd), Some(buffer)) => {
+                    let x = activations(buffer, layer.conv.input, &places);
+                    winograd.forward(self.params, &layer.filters, x, (y, y_stride), positions);
+                }
+                (_, Some(buffer)) => {
+                    let x = activations(buffer, layer.conv.input, &places).chunks(layer.conv.input.padded_len());
+                    x.zip(y.chunks_mut(y_stride)).for_each(|(x, y)| layer.conv.forward(self.params, x, y));
+                }
+                (winograd, None) => {
+                    for (e, y) in y.chunks_mut(y_stride).enumerate() {
+                        let x = self.observed.get(first + e, observation);
+                        match winograd {
+                            Some(winograd) => {
+                                winograd.forward(self.params, &layer.filters, x, (y, y_stride), positions);
+                            }
+                            None => layer.conv.forward(self.params, x, y),
+                        }
+                    }
+                }
+            }
+        }
+        if self.layers.is_empty() {
+            for (e, row) in features.chunks_mut(stride).enumerate() {
+                row[..self.width].copy_from_slice(self.observed.get(first + e, observation));
+            }
+        }
+    }
+}

@@ -47,7 +47,8 @@ fn look_for_work(is_over: &AtomicBool) {
         if rayon::yield_now() == Some(rayon::Yield::Executed) {
             last_work = Instant::now();
         } else if last_work.elapsed() < PATIENCE {
-            std::hint::spin_loop();
+            // Whoever else wants this core, a Python worker for one, gets it.
+            std::thread::yield_now();
         } else {
             std::thread::sleep(REST);
         }

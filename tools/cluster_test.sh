@@ -140,6 +140,12 @@ ray_up() {
   second=$(comm -13 <(echo "$before") <(pgrep -x raylet | sort) | head -n 1)
 }
 
+# A process and all below it.
+family() {
+  echo "$1"
+  local child; for child in $(pgrep -P "$1" || true); do family "$child"; done
+}
+
 ray_down() { ray stop --force >/dev/null 2>&1; }
 
 on_ray() {
@@ -150,15 +156,18 @@ on_ray() {
   local child=
   until [ "$child" ]; do
     sleep 0.2
-    # A job below the second node's raylet whose run has saved a checkpoint.
+    # A job below the second node's raylet whose run has saved a checkpoint and still trains.
     for process in $(pgrep -f "suite task $work/cluster" || true); do
       local parent; parent=$(ps -o ppid= -p "$process" 2>/dev/null | tr -d ' ') || continue
       [ "$(ps -o ppid= -p "${parent:-1}" 2>/dev/null | tr -d ' ')" = "$second" ] || continue
       run=$(tr '\0' '\n' < "/proc/$process/cmdline" | sed -n '/^task$/{n;n;p;}')
-      compgen -G "$work/cluster/runs/$run/checkpoints/checkpoint-*" >/dev/null && child=$process
+      compgen -G "$work/cluster/runs/$run/checkpoints/checkpoint-*" >/dev/null || continue
+      grep -q process_stopped "$work/cluster/runs/$run/timings.jsonl" || child=$process
     done
   done
-  kill -9 "$second"; say "the second node is lost, with $run"
+  # A node is lost: its daemon and all it started are gone at once.
+  kill -9 $(family "$second") 2>/dev/null || true
+  say "the second node is lost, with $run"
   wait "$submitted"
   say "the suite is done"
   starts=$(grep -c process_started "$work/cluster/runs/$run/timings.jsonl")

@@ -185,7 +185,8 @@ def check_live(browser, folder):
         browser.wait("the film plays", "document.querySelector('.film .screen') && Number(document.querySelector('.film input[type=range]').value) > 3")
         browser.wait("noise-changed actions are marked", "document.querySelector('.key-changed')?.textContent")
         first = browser.ask("document.querySelector('.film .small').textContent.match(/interaction [0-9,]+/)[0]")
-        browser.wait("a newer film comes", f"document.querySelector('.film .small').textContent.match(/interaction [0-9,]+/)[0] !== {json.dumps(first)}")
+        # A film waits for 250 times what the last one took, which on a busy machine is minutes.
+        browser.wait("a newer film comes", f"document.querySelector('.film .small').textContent.match(/interaction [0-9,]+/)[0] !== {json.dumps(first)}", 5 * PATIENCE)
         browser.shot("run-light", whole=True)
         browser.look("dark")
         browser.shot("run-dark", whole=True)
@@ -275,7 +276,7 @@ def check_many(browser, folder):
         browser.wait("a run's charts", "5 < Number(document.querySelector('.chart')?.dataset.points || 0)")
         print(f"  a run of it: {1000 * (time.time() - opened):.0f} ms")
         browser.shot("many-run", whole=True)
-        assert max(times) < 1.0, f"the first paint took {max(times):.2f} s"
+        assert max(times) < 1.0, f"the table with all curves took {max(times):.2f} s; on a machine with nothing else to do it takes less than 1 s"
         assert not browser.complaints, f"the browser complains: {browser.complaints}"
     finally:
         server.kill()

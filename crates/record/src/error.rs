@@ -31,7 +31,7 @@ pub enum RecordError {
         expected_bytes: u64,
     },
     /// A line in the middle of the file is not a record.
-    #[error("{}, line {line}: {source}; expected one JSON record per line", path.display())]
+    #[error("{}, line {line}: {}; expected one JSON record per line", path.display(), said(source))]
     Line {
         /// The file.
         path: PathBuf,
@@ -40,6 +40,12 @@ pub enum RecordError {
         /// What the parser said.
         source: serde_json::Error,
     },
+}
+
+/// The parser counts lines from the beginning of what it was given, which is one line of the file: that is left out.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at line ").map_or(text.clone(), |(said, _)| said.to_owned())
 }
 
 impl RecordError {

@@ -1,7 +1,7 @@
 //! What the runs can support, what they cannot, and what a reader must know first: plain sentences.
 
 use crate::comparison::Comparison;
-use crate::digits::{grouped, hundredths, percent};
+use crate::digits::{counted, grouped, hundredths, percent};
 use crate::paper::{Baseline, Noise};
 use crate::section::{Measure, Section};
 use crate::statistics::least_p_value;
@@ -23,9 +23,10 @@ pub fn about_runs(section: &Section) -> Vec<String> {
     let unfinished = runs.iter().filter(|run| !run.finished).count();
     if 0 < unfinished {
         said.push(format!(
-            "{unfinished} of {} runs have not reached their {} interactions; a score of theirs stands in a table only \
+            "{unfinished} of {} {} not reached {} interactions; a score of theirs stands in a table only \
              where it was measured after {} interactions.",
-            runs.len(),
+            counted(runs.len(), "run"),
+            if unfinished == 1 { "has" } else { "have" },
             grouped(section.budget_interactions),
             grouped(section.evaluated_at)
         ));
@@ -33,7 +34,8 @@ pub fn about_runs(section: &Section) -> Vec<String> {
     let torn = runs.iter().filter(|run| run.torn).count();
     if 0 < torn {
         said.push(format!(
-            "The last line of {torn} event files is torn (a crash, or still being written) and was left out."
+            "The last line of {} is torn (a crash, or still being written) and was left out.",
+            counted(torn, "event file")
         ));
     }
     let versions: BTreeSet<&String> = runs.iter().flat_map(|run| &run.process.versions).collect();
@@ -86,8 +88,7 @@ fn seeds(section: &Section) -> String {
     let (fewest, most) = (counts.first().copied().unwrap_or(0), counts.last().copied().unwrap_or(0));
     let seeds = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
     let missing = if fewest == 0 { " (0: that agent was not run in that world)" } else { "" };
-    let count = |number: usize, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
-    format!("{}, {}; seeds per world and agent: {seeds}{missing}.", count(worlds, "world"), count(agents, "agent"))
+    format!("{}, {}; seeds per world and agent: {seeds}{missing}.", counted(worlds, "world"), counted(agents, "agent"))
 }
 
 fn dead_modules(section: &Section) -> Option<String> {

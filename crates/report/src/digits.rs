@@ -13,6 +13,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A count and its word: 1 run, 2 runs.
+pub fn counted(number: usize, word: &str) -> String {
+    format!("{} {word}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+}
+
 /// A score: about three digits, all of them before the point.
 pub fn score(value: f64) -> String {
     with_decimals(value, decimals(value))
@@ -41,19 +46,15 @@ pub fn percent(share: f64) -> String {
     with_decimals(value, usize::from(value.abs() < 10.0 && value != 0.0)) + " %"
 }
 
-/// Interactions in words of an axis: 250k, 25M.
-pub fn short(value: f64) -> String {
-    let magnitude = value.abs();
-    let (unit, suffix) = if 1e6 <= magnitude {
+/// The unit in which an axis up to this magnitude is labelled, and its letter: 250k, 25M.
+pub fn unit(magnitude: f64) -> (f64, &'static str) {
+    if 1e6 <= magnitude {
         (1e6, "M")
     } else if 1e3 <= magnitude {
         (1e3, "k")
     } else {
         (1.0, "")
-    };
-    let text = format!("{:.2}", magnitude / unit);
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    sign(value, text) + suffix
+    }
 }
 
 /// Two digits and a power of ten where needed: 0.021, 7.3e−4.
@@ -101,7 +102,6 @@ mod tests {
         assert_eq!(plus_minus(126_213.2, Some(20_478.0)), "126,213 ± 20,478");
         assert_eq!(plus_minus(2.99, Some(1.4)), "2.99 ± 1.40");
         assert_eq!(plus_minus(0.6, Some(120.0)), "1 ± 120");
-        assert_eq!([0.0, 25e6, 1_250.0, -500.0, 2.5].map(short)[..], ["0", "25M", "1.25k", "−500", "2.5"]);
         assert_eq!([0.5, 0.034, 0.0].map(percent)[..], ["50 %", "3.4 %", "0 %"]);
         assert_eq!(scientific(7.31e-4), "7.3e−4");
     }

@@ -16,7 +16,7 @@ pub enum ReportError {
         folders: Vec<PathBuf>,
     },
     /// There are runs, but none of them can be read.
-    #[error("none of the {count} runs can be used; the first: {first}")]
+    #[error("no run that was found can be used ({count} in all); the first: {first}")]
     NoneUsable {
         /// How many.
         count: usize,

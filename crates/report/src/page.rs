@@ -1,5 +1,6 @@
 //! The report as texts: one self-contained page, Markdown, LaTeX.
 
+use crate::digits::counted;
 use crate::figures::Figure;
 use crate::plot::{escape, to_svg};
 use crate::report::{ComparisonReport, Report, SectionReport};
@@ -64,7 +65,7 @@ pub fn markdown(report: &Report) -> String {
 
 /// The tables of scores and comparisons as LaTeX.
 pub fn latex(report: &Report) -> String {
-    let mut text = "% Needs \\usepackage{booktabs} and a UTF-8 engine.\n\n".to_owned();
+    let mut text = "% Needs \\usepackage{booktabs,graphicx} and a UTF-8 engine.\n\n".to_owned();
     for section in &report.sections {
         text += &format!("% {}\n\n", section.title.replace('\n', " "));
         text.extend(section.scores.iter().map(Table::latex));
@@ -76,7 +77,7 @@ pub fn latex(report: &Report) -> String {
 
 fn title(report: &Report) -> String {
     let runs: usize = report.sections.iter().map(|section| section.section.all_runs().count()).sum();
-    format!("Report on {runs} run{}", if runs == 1 { "" } else { "s" })
+    format!("Report on {}", counted(runs, "run"))
 }
 
 fn listed(sentences: &[String]) -> String {

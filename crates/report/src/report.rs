@@ -5,7 +5,7 @@ use crate::claims;
 use crate::comparison::Comparison;
 use crate::curve::Quantity;
 use crate::data::{self, Data};
-use crate::digits::grouped;
+use crate::digits::{counted, grouped};
 use crate::figures::{self, Figure};
 use crate::page;
 use crate::plot::{to_png, to_svg};
@@ -157,7 +157,7 @@ impl SectionReport {
             .collect();
         Self {
             title: title(&section, place),
-            remarks: claims::about_runs(&section),
+            remarks: claims::about_runs(&section).into_iter().chain(distinction(&section)).collect(),
             scores: with_scores().map(|measure| tables::score_table(&section, measure)).collect(),
             compared,
             curves,
@@ -196,14 +196,31 @@ impl ComparisonReport {
     }
 }
 
+/// Most worlds that a title names.
+const MOST_NAMED: usize = 3;
+
 fn title(section: &Section, place: usize) -> String {
+    let budget = format!("{} interactions", grouped(section.budget_interactions));
     if section.distinction.is_empty() {
-        return format!("{} interactions", grouped(section.budget_interactions));
+        return budget;
     }
+    let worlds = match section.worlds.len() {
+        few if few <= MOST_NAMED => section.worlds.join(", "),
+        many => counted(many, "world"),
+    };
+    format!("Section {}: {worlds}, {budget}", place + 1)
+}
+
+/// What tells a section from the others; the budget stands in its title.
+fn distinction(section: &Section) -> Option<String> {
     let readable = |value: &String| value.parse().map_or_else(|_| value.clone(), grouped);
-    let parts: Vec<String> =
-        section.distinction.iter().map(|(key, value)| format!("{key} = {}", readable(value))).collect();
-    format!("Section {}: {}", place + 1, parts.join(", "))
+    let parts: Vec<String> = section
+        .distinction
+        .iter()
+        .filter(|(key, _)| key.as_str() != "training.total_interactions")
+        .map(|(key, value)| format!("{key} = {}", readable(value)))
+        .collect();
+    (!parts.is_empty()).then(|| format!("Sections differ in these settings, here: {}.", parts.join(", ")))
 }
 
 fn draw(figure: &Figure) -> Result<[OutputFile; 2], ReportError> {

@@ -53,7 +53,16 @@ impl Table {
     pub fn html(&self) -> String {
         let cell = |tag: &str, text: &str| {
             let class = if text == MISSING { " class=\"missing\"" } else { "" };
-            format!("<{tag}{class}>{}</{tag}>", escape(text))
+            // What is added in brackets stands below its number, so that columns stay narrow.
+            let text = match text.split_once(" (") {
+                Some((number, added))
+                    if tag == "td" && class.is_empty() && number.ends_with(|c: char| c.is_ascii_digit()) =>
+                {
+                    format!("{} <small>({}</small>", escape(number), escape(added))
+                }
+                _ => escape(text),
+            };
+            format!("<{tag}{class}>{text}</{tag}>")
         };
         let head: String = self.columns.iter().map(|text| cell("th", text)).collect();
         let rows: String = self
@@ -85,7 +94,7 @@ impl Table {
         format!("**{}**\n\n{}| {} |\n{rows}{notes}\n", self.caption, line(&self.columns), alignment.join(" | "))
     }
 
-    /// As a `table` environment with `booktabs` rules.
+    /// As a `table` environment with `booktabs` rules, made smaller where it is wider than the text.
     pub fn latex(&self) -> String {
         let line = |cells: &[String]| {
             format!("  {} \\\\\n", cells.iter().map(|text| tex(text)).collect::<Vec<_>>().join(" & "))
@@ -99,8 +108,9 @@ impl Table {
         }
         let notes: String = self.notes.iter().map(|note| format!("\\par\\footnotesize {}\n", tex(note))).collect();
         format!(
-            "\\begin{{table}}\n\\caption{{{}}}\n\\centering\n\\begin{{tabular}}{{l{}}}\n  \\toprule\n{}  \
-             \\midrule\n{rows}  \\bottomrule\n\\end{{tabular}}\n{notes}\\end{{table}}\n\n",
+            "\\begin{{table}}\n\\caption{{{}}}\n\\centering\n\\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\
+             \\width\\fi}}{{!}}{{%\n\\begin{{tabular}}{{l{}}}\n  \\toprule\n{}  \
+             \\midrule\n{rows}  \\bottomrule\n\\end{{tabular}}}}\n{notes}\\end{{table}}\n\n",
             tex(&self.caption),
             "r".repeat(self.columns.len().saturating_sub(1)),
             line(&self.columns)

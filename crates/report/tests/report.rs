@@ -101,10 +101,7 @@ fn runs_of_different_budgets_are_never_averaged() {
     }
     let report = report(root.path());
     let titles: Vec<&str> = report.sections.iter().map(|section| section.title.as_str()).collect();
-    assert_eq!(
-        titles,
-        ["Section 1: training.total_interactions = 20,000", "Section 2: training.total_interactions = 10,000"]
-    );
+    assert_eq!(titles, ["Section 1: boxing, 20,000 interactions", "Section 2: boxing, 10,000 interactions"]);
     for section in &report.sections {
         assert_eq!(section.section.scores("boxing", 0, Measure::Evaluation(Noise::Off)), [50.0]);
     }
@@ -134,7 +131,7 @@ fn an_unfinished_run_has_a_curve_and_no_score() {
     let section = only_section(&report);
     assert_eq!(section.section.scores("boxing", 0, Measure::Training).len(), 1);
     assert!(
-        section.remarks.iter().any(|remark| remark.starts_with("1 of 2 runs have not reached")),
+        section.remarks.iter().any(|remark| remark.starts_with("1 of 2 runs has not reached")),
         "{:?}",
         section.remarks
     );
@@ -187,7 +184,7 @@ fn a_torn_last_line_is_left_out_and_said() {
     let report = report(root.path());
     let said = file(&report, "tables.md");
     assert!(
-        said.contains("finished; last line torn") && said.contains("The last line of 1 event files is torn"),
+        said.contains("finished; last line torn") && said.contains("The last line of 1 event file is torn"),
         "{said}"
     );
 }

@@ -3,6 +3,7 @@
 use super::Figure;
 use crate::agent::Look;
 use crate::curve::{Quantity, mean_curve};
+use crate::digits::counted;
 use crate::plot::{Axis, Panel, Scene, Series, TickStyle, draw_legend, legend_height};
 use crate::section::Section;
 
@@ -42,7 +43,7 @@ pub fn curve_grid(section: &Section, prefix: &str, quantity: Quantity) -> Option
     let labels = labels(section, &shown.iter().map(|(_, series)| series).collect::<Vec<_>>());
     let legend = legend_height(&labels, width - 24.0) + 10.0;
     let height = legend + shown.len().div_ceil(columns) as f32 * cell_height + 8.0;
-    let mut scene = Scene::new(width, height, format!("{} in {} worlds", title(quantity), shown.len()));
+    let mut scene = Scene::new(width, height, format!("{} in {}", title(quantity), counted(shown.len(), "world")));
     draw_legend(&mut scene, &labels, (16.0, 6.0), width - 24.0);
     for (i, (world, series)) in shown.iter().enumerate() {
         let corner = (8.0 + (i % columns) as f32 * cell_width, legend + (i / columns) as f32 * cell_height);

@@ -1,6 +1,7 @@
 //! Which agent beats which, how likely.
 
 use super::Figure;
+use crate::digits::counted;
 use crate::plot::{Anchor, Axis, Marker, Paint, Panel, Scene, Shape, TickStyle, Weight, text_width};
 use crate::section::Measure;
 use crate::statistics::Estimate;
@@ -32,9 +33,10 @@ pub fn improvement_figure(prefix: &str, measure: Measure, pairs: &[(String, Esti
         scene.text((left - 6.0, at.1 + 4.0), pair, 11.0, Anchor::End, Paint::Ink);
     }
     let caption = format!(
-        "Probability of improvement over {worlds} worlds, {}: how often a run of the first agent scores higher than a \
+        "Probability of improvement over {}, {}: how often a run of the first agent scores higher than a \
          run of the second in a world drawn at random; line: 95 % interval by stratified bootstrap. At 50 % (dashed) \
          neither is better.",
+        counted(worlds, "world"),
         measure.name()
     );
     Figure { name: format!("{prefix}improvement-{}", measure.slug()), caption, scene }

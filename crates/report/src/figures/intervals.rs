@@ -2,6 +2,7 @@
 
 use super::Figure;
 use crate::agent::Agent;
+use crate::digits::counted;
 use crate::plot::{Anchor, Axis, PATTERNS, Paint, Panel, Scene, Shape, TickStyle, Weight, text_width};
 use crate::section::Measure;
 use crate::statistics::{Aggregate, Estimate};
@@ -22,9 +23,10 @@ pub fn interval_figure(prefix: &str, measure: Measure, rows: &[(&Agent, [Estimat
         draw(&mut scene, aggregate, &estimates, corner, label_width, (plot_width, cell_height - 8.0));
     }
     let caption = format!(
-        "Human-normalised scores over {games} games, {}: dot: estimate; line: 95 % interval by stratified bootstrap \
+        "Human-normalised scores over {}, {}: dot: estimate; line: 95 % interval by stratified bootstrap \
          over seeds (none where a game has one seed). A smaller optimality gap is better, of the others a larger \
          value.",
+        counted(games, "game"),
         measure.name()
     );
     Figure { name: format!("{prefix}aggregates-{}", measure.slug()), caption, scene }

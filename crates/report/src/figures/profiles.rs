@@ -2,6 +2,7 @@
 
 use super::Figure;
 use crate::agent::{Agent, Look};
+use crate::digits::counted;
 use crate::plot::{Axis, Panel, Scene, Series, SeriesPoint, TickStyle, draw_legend, legend_height};
 use crate::section::Measure;
 use crate::statistics::{Scores, profile};
@@ -36,11 +37,13 @@ pub fn profile_figure(prefix: &str, measure: Measure, agents: &[(&Agent, &Scores
     let beyond = scores().filter(|score| HIGHEST < *score).count();
     let cut = match beyond {
         0 => String::new(),
+        1 => format!(" One run scores above {HIGHEST} and lies beyond the right end."),
         count => format!(" {count} runs score above {HIGHEST} and lie beyond the right end."),
     };
     let caption = format!(
-        "Performance profiles over {games} games, {}. Band: pointwise 95 % interval by stratified bootstrap (none \
+        "Performance profiles over {}, {}. Band: pointwise 95 % interval by stratified bootstrap (none \
          where a game has one seed). Higher is better.{cut}",
+        counted(games, "game"),
         measure.name()
     );
     Figure { name: format!("{prefix}profiles-{}", measure.slug()), caption, scene }

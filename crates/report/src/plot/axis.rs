@@ -50,8 +50,9 @@ impl Axis {
         while within(step).count() < FEWEST_TICKS {
             step = round_step(step * 0.4);
         }
-        let ticks =
-            within(step).map(|i| i as f64 * step).map(|value| (value, tick_label(value, step, style))).collect();
+        let values: Vec<f64> = within(step).map(|i| i as f64 * step).collect();
+        let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+        let ticks = values.into_iter().map(|value| (value, tick_label(value, step, largest, style))).collect();
         Self { label: label.into(), ticks, low, high, logarithmic: false }
     }
 
@@ -108,18 +109,21 @@ fn round_step(step: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// As many digits as tell a tick from the next one, `step` away.
-fn tick_label(value: f64, step: f64, style: TickStyle) -> String {
-    let label = |value: f64, step: f64| {
-        if 0.01 <= step {
-            return digits::short(value);
-        }
-        digits::with_decimals(value, (-step.log10()).ceil().min(12.0) as usize)
-    };
+/// As many digits as tell a tick from the next one, `step` away, and as many for each tick of the axis.
+fn tick_label(value: f64, step: f64, largest: f64, style: TickStyle) -> String {
     match style {
-        TickStyle::Short => label(value, step),
-        TickStyle::Percent => format!("{} %", label(100.0 * value, 100.0 * step)),
+        TickStyle::Short => {
+            let (unit, suffix) = digits::unit(largest);
+            if value == 0.0 { "0".into() } else { digits::with_decimals(value / unit, decimals(step / unit)) + suffix }
+        }
+        TickStyle::Percent if value == 0.0 => "0 %".into(),
+        TickStyle::Percent => format!("{} %", digits::with_decimals(100.0 * value, decimals(100.0 * step))),
     }
+}
+
+/// Digits after the point that steps of this size need; a hair of room, since log10(0.1) may lie below −1.
+fn decimals(step: f64) -> usize {
+    (-step.log10() - 1e-9).ceil().clamp(0.0, 12.0) as usize
 }
 
 fn superscript(power: i32) -> String {
@@ -164,6 +168,14 @@ mod tests {
     fn ticks_that_are_close_together_have_the_digits_to_be_told_apart() {
         assert_eq!(labels(&Axis::exact("σ", 0.08, 0.094, 3, TickStyle::Short)), ["0.080", "0.085", "0.090"]);
         assert_eq!(labels(&Axis::exact("p", 0.0, 0.0002, 2, TickStyle::Percent)), ["0 %", "0.01 %", "0.02 %"]);
+        let narrow = Axis::exact("x", 1_000_000.0, 1_006_000.0, 3, TickStyle::Short);
+        assert_eq!(labels(&narrow), ["1.000M", "1.002M", "1.004M", "1.006M"]);
+    }
+
+    #[test]
+    fn ticks_of_one_axis_have_one_unit_and_as_many_digits() {
+        assert_eq!(labels(&Axis::exact("x", 0.0, 1.5e6, 3, TickStyle::Short)), ["0", "0.5M", "1.0M", "1.5M"]);
+        assert_eq!(labels(&Axis::exact("y", 1.8, 2.4, 3, TickStyle::Short)), ["1.8", "2.0", "2.2", "2.4"]);
     }
 
     proptest! {

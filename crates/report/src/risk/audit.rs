@@ -2,7 +2,7 @@
 
 use super::judgement::{Judgement, Measure, MeasureJudgement};
 use super::predictors::predictor_figure;
-use super::scatter::scatter_figure;
+use super::scatter::{SCATTER, scatter_figure};
 use super::words::{name, policy};
 use crate::digits::{self, grouped, hundredths, percent, scientific};
 use crate::plot::{escape, to_png, to_svg};
@@ -171,7 +171,8 @@ fn method(audit: &RiskAudit) -> String {
         }
         (_, true) => format!(
             "each with chance of its own, the same for all actions; the policy takes a random action with probability {}",
-            settings.epsilon
+            // Single-precision, as the discount below.
+            settings.epsilon as f32
         ),
     };
     format!(
@@ -208,7 +209,8 @@ fn page(audit: &RiskAudit, judgement: &Judgement, figures: &[Figure]) -> String 
     let shown: String = figures
         .iter()
         .map(|figure| {
-            let (svg, caption) = (to_svg(&figure.scene), escape(&figure.caption));
+            let caption = escape(&figure.caption);
+            let svg = if figure.name == SCATTER { scatter_panels(audit, judgement) } else { to_svg(&figure.scene) };
             format!("<figure class=\"wide\">\n{svg}<figcaption>{caption}</figcaption>\n</figure>\n")
         })
         .collect();
@@ -222,6 +224,12 @@ fn page(audit: &RiskAudit, judgement: &Judgement, figures: &[Figure]) -> String 
             escape(&method(audit))
         ),
     )
+}
+
+/// A drawing per measure: beside one another where there is room, below one another on a narrow screen.
+fn scatter_panels(audit: &RiskAudit, judgement: &Judgement) -> String {
+    let panel = |judged: &MeasureJudgement| to_svg(&scatter_figure(audit, &[judged.measure]).scene);
+    format!("<div class=\"panels\">\n{}</div>\n", judgement.measures.iter().map(panel).collect::<String>())
 }
 
 #[cfg(test)]

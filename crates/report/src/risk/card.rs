@@ -10,6 +10,7 @@ const FRAME: (f32, f32) = (320.0, 420.0);
 const TEXT_SIZE: f32 = 12.0;
 const ROW: f32 = 16.0;
 const BAR: f32 = 110.0;
+const HINT: &str = "Q(s, action); bar: above the lowest";
 
 /// What all cards of a gallery share.
 #[derive(Debug, Clone, Copy)]
@@ -20,46 +21,93 @@ pub struct CardStyle<'a> {
     pub widest_spread: f64,
 }
 
-/// Draws a state. `heading` says where in the gallery it stands, `colour` belongs to that end of it.
-pub fn card(heading: &str, colour: Paint, state: &SeenState, raster: &Raster, style: CardStyle<'_>) -> Scene {
-    let size = raster.fitted(FRAME.0, FRAME.1);
-    let left = MARGIN + size.0 + 18.0;
-    let mut scene = Scene::new(0.0, 0.0, description(heading, state, style.actions));
-    scene.shapes.push(Shape::Picture { at: (MARGIN, MARGIN), size, raster: raster.clone() });
-    outline(&mut scene, (MARGIN, MARGIN), size);
-    let mut y = MARGIN + 14.0;
-    bold(&mut scene, (left, y), heading, 14.0, colour);
-    y += 24.0;
-    let mut lines = vec![
-        format!("|σ| = {}", sigma(state.sigma_abs)),
-        format!("episode {}, interaction {}", grouped(state.episode), grouped(state.interaction)),
-        format!("action {}", action_name(style.actions, state.action)),
-    ];
-    if state.noise_changed_action {
-        lines.push("chosen because of the noise".into());
+/// One state and where in the gallery it stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Card<'a> {
+    /// Its place: `smallest |σ|, 1 of 6`.
+    pub heading: &'a str,
+    /// The colour of that end of the gallery.
+    pub colour: Paint,
+    /// The state.
+    pub state: &'a SeenState,
+    /// Its frame.
+    pub raster: &'a Raster,
+}
+
+impl Card<'_> {
+    /// The whole card: the frame, and the facts beside it.
+    pub fn whole(&self, style: CardStyle<'_>) -> Scene {
+        let mut scene = self.picture();
+        let height = scene.height;
+        let (right, bottom) = self.draw_facts(&mut scene, self.raster.fitted(FRAME.0, FRAME.1).0 + 18.0, style);
+        scene.description = self.description(style.actions);
+        (scene.width, scene.height) = (right + MARGIN, height.max(bottom + MARGIN));
+        scene
     }
-    lines.extend(state.true_risk.map(|risk| format!("true risk {}", with_decimals(risk, 2))));
-    for line in &lines {
-        scene.text((left, y), line, TEXT_SIZE, Anchor::Start, Paint::Ink);
-        y += ROW + 1.0;
+
+    /// The frame alone.
+    pub fn picture(&self) -> Scene {
+        let size = self.raster.fitted(FRAME.0, FRAME.1);
+        let title = format!("{}: the frame", self.heading);
+        let mut scene = Scene::new(size.0 + 2.0 * MARGIN, size.1 + 2.0 * MARGIN, title);
+        scene.shapes.push(Shape::Picture { at: (MARGIN, MARGIN), size, raster: self.raster.clone() });
+        outline(&mut scene, (MARGIN, MARGIN), size);
+        scene
     }
-    y += 8.0;
-    scene.text((left, y), "Q(s, action); bar: above the lowest", 10.5, Anchor::Start, Paint::Muted);
-    y += ROW;
-    let right = values(&mut scene, (left, y), state, style);
-    let text_right = lines.iter().map(|line| left + text_width(line, TEXT_SIZE, Weight::Regular)).fold(right, f32::max);
-    let heading_right = left + text_width(heading, 14.0, Weight::Bold);
-    let hint_right = left + text_width("Q(s, action); bar: above the lowest", 10.5, Weight::Regular);
-    scene.width = text_right.max(heading_right).max(hint_right) + MARGIN;
-    scene.height = (MARGIN + size.1).max(y + state.q.len() as f32 * ROW - 8.0) + MARGIN;
-    scene
+
+    /// The facts alone.
+    pub fn facts(&self, style: CardStyle<'_>) -> Scene {
+        let mut scene = Scene::new(0.0, 0.0, self.description(style.actions));
+        let (right, bottom) = self.draw_facts(&mut scene, 0.0, style);
+        (scene.width, scene.height) = (right + MARGIN, bottom + MARGIN);
+        scene
+    }
+
+    /// Words and values, `left` of the margin; the right and lower end of them.
+    fn draw_facts(&self, scene: &mut Scene, left: f32, style: CardStyle<'_>) -> (f32, f32) {
+        let (left, state) = (MARGIN + left, self.state);
+        let mut y = MARGIN + 14.0;
+        bold(scene, (left, y), self.heading, 14.0, self.colour);
+        y += 24.0;
+        let mut lines = vec![
+            format!("|σ| = {}", sigma(state.sigma_abs)),
+            format!("episode {}, interaction {}", grouped(state.episode), grouped(state.interaction)),
+            format!("action {}", action_name(style.actions, state.action)),
+        ];
+        if state.noise_changed_action {
+            lines.push("chosen because of the noise".into());
+        }
+        lines.extend(state.true_risk.map(|risk| format!("true risk {}", with_decimals(risk, 2))));
+        for line in &lines {
+            scene.text((left, y), line, TEXT_SIZE, Anchor::Start, Paint::Ink);
+            y += ROW + 1.0;
+        }
+        y += 8.0;
+        scene.text((left, y), HINT, 10.5, Anchor::Start, Paint::Muted);
+        y += ROW;
+        let widest = lines.iter().map(|line| text_width(line, TEXT_SIZE, Weight::Regular)).fold(0.0, f32::max);
+        let heading = text_width(self.heading, 14.0, Weight::Bold);
+        let right = left + widest.max(heading).max(text_width(HINT, 10.5, Weight::Regular));
+        (right.max(values(scene, (left, y), state, style)), y + state.q.len() as f32 * ROW - 8.0)
+    }
+
+    fn description(&self, actions: &[String]) -> String {
+        format!(
+            "{}: sigma {} in episode {} at interaction {}, action {}",
+            self.heading,
+            sigma(self.state.sigma_abs),
+            self.state.episode,
+            self.state.interaction,
+            action_name(actions, self.state.action)
+        )
+    }
 }
 
 /// A row per action: name, bar, value; the chosen one in bold. The right end of the widest.
 fn values(scene: &mut Scene, at: (f32, f32), state: &SeenState, style: CardStyle<'_>) -> f32 {
-    let (low, high) =
-        state.q.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &q| (low.min(q), high.max(q)));
-    let decimals = decimals_for(high - low).max(2);
+    let low = state.q.iter().copied().fold(f64::INFINITY, f64::min);
+    // The same digits on all cards, and enough to tell a thirtieth of the longest bar.
+    let decimals = decimals_for(style.widest_spread / 3.0).max(2);
     let names = style.actions.iter().map(|name| text_width(name, 11.0, Weight::Bold)).fold(0.0, f32::max);
     let bar_left = at.0 + names + 8.0;
     let mut right = 0.0_f32;
@@ -101,16 +149,6 @@ fn action_name(actions: &[String], i: usize) -> &str {
     actions.get(i).map_or("?", String::as_str)
 }
 
-fn description(heading: &str, state: &SeenState, actions: &[String]) -> String {
-    format!(
-        "{heading}: sigma {} in episode {} at interaction {}, action {}",
-        sigma(state.sigma_abs),
-        state.episode,
-        state.interaction,
-        action_name(actions, state.action)
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,10 +168,12 @@ mod tests {
         };
         let raster = Raster::new(160, 210, vec![0; 3 * 160 * 210]).unwrap();
         let style = CardStyle { actions: &actions, widest_spread: 17_000.0 };
-        let scene = card("smallest |σ|, 1 of 6", Paint::Colour(1), &state, &raster, style);
-        for shape in &scene.shapes {
-            if let Shape::Text { at, text, size, weight, .. } = shape {
-                assert!(at.0 + text_width(text, *size, *weight) <= scene.width && at.1 <= scene.height, "{text}");
+        let card = Card { heading: "smallest |σ|, 1 of 6", colour: Paint::Colour(1), state: &state, raster: &raster };
+        for scene in [card.whole(style), card.facts(style)] {
+            for shape in &scene.shapes {
+                if let Shape::Text { at, text, size, weight, .. } = shape {
+                    assert!(at.0 + text_width(text, *size, *weight) <= scene.width && at.1 <= scene.height, "{text}");
+                }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! A gallery as files: a picture per state, one page that holds them all, and the numbers.
 
-use super::card::{CardStyle, card};
+use super::card::{Card, CardStyle};
 use super::words::{self, name, policy};
-use crate::plot::{Paint, Raster, Scene, escape, to_png, to_svg};
+use crate::plot::{Paint, Raster, escape, to_png, to_svg};
 use crate::{OutputFile, ReportError};
 use sane_record::{GalleryState, RiskGallery};
 
@@ -10,20 +10,30 @@ use sane_record::{GalleryState, RiskGallery};
 /// frame for each smallest, then one for each largest.
 pub fn gallery_files(gallery: &RiskGallery, pictures: &[Raster]) -> Result<Vec<OutputFile>, ReportError> {
     let style = CardStyle { actions: &gallery.subject.actions, widest_spread: widest_spread(gallery) };
-    let (small, large) = pictures.split_at(gallery.smallest.len().min(pictures.len()));
-    let cards = |states: &[GalleryState], pictures: &[Raster], end: &str, colour: Paint| -> Vec<Scene> {
-        let heading = |i: usize| format!("{end} |σ|, {} of {}", i + 1, states.len());
-        let pairs = states.iter().zip(pictures).enumerate();
-        pairs.map(|(i, (shown, raster))| card(&heading(i), colour, &shown.state, raster, style)).collect()
+    let headings = |states: &[GalleryState], end: &str| -> Vec<String> {
+        (1..=states.len()).map(|i| format!("{end} |σ|, {i} of {}", states.len())).collect()
     };
-    let smallest = cards(&gallery.smallest, small, "smallest", Paint::Colour(1));
-    let largest = cards(&gallery.largest, large, "largest", Paint::Colour(2));
+    let headings = [headings(&gallery.smallest, "smallest"), headings(&gallery.largest, "largest")].concat();
+    let shown = gallery.smallest.iter().chain(&gallery.largest);
+    let cards: Vec<Card<'_>> = shown
+        .clone()
+        .zip(pictures)
+        .zip(&headings)
+        .enumerate()
+        .map(|(i, ((shown, raster), heading))| {
+            let colour = Paint::Colour(if i < gallery.smallest.len() { 1 } else { 2 });
+            Card { heading, colour, state: &shown.state, raster }
+        })
+        .collect();
     let json = serde_json::to_string_pretty(gallery).expect("a gallery is plain data");
     let mut files = vec![
-        OutputFile { path: "index.html".into(), bytes: page(gallery, &smallest, &largest).into_bytes() },
+        OutputFile { path: "index.html".into(), bytes: page(gallery, &cards, style).into_bytes() },
         OutputFile { path: "gallery.json".into(), bytes: json.into_bytes() },
     ];
-    for (shown, scene) in gallery.smallest.iter().chain(&gallery.largest).zip(smallest.iter().chain(&largest)) {
+    let mut scenes: Vec<_> = cards.iter().map(|card| card.whole(style)).collect();
+    let width = scenes.iter().map(|scene| scene.width).fold(0.0, f32::max);
+    for (shown, scene) in shown.zip(&mut scenes) {
+        scene.width = width;
         let bytes = to_png(scene).map_err(|reason| ReportError::Figure { figure: shown.picture.clone(), reason })?;
         files.push(OutputFile { path: shown.picture.clone(), bytes });
     }
@@ -40,10 +50,14 @@ fn widest_spread(gallery: &RiskGallery) -> f64 {
     gallery.smallest.iter().chain(&gallery.largest).map(spread).fold(0.0, f64::max)
 }
 
-fn page(gallery: &RiskGallery, smallest: &[Scene], largest: &[Scene]) -> String {
+fn page(gallery: &RiskGallery, cards: &[Card<'_>], style: CardStyle<'_>) -> String {
     let title = format!("Smallest and largest σ: {}", name(&gallery.subject));
-    let section = |heading: &str, cards: &[Scene]| {
-        let figures: String = cards.iter().map(|scene| format!("<figure>\n{}</figure>\n", to_svg(scene))).collect();
+    let (smallest, largest) = cards.split_at(gallery.smallest.len().min(cards.len()));
+    // Two drawings per card: on a narrow screen the facts stand below the frame, not small beside it.
+    let figure =
+        |card: &Card<'_>| format!("<figure>\n{}{}</figure>\n", to_svg(&card.picture()), to_svg(&card.facts(style)));
+    let section = |heading: &str, cards: &[Card<'_>]| {
+        let figures: String = cards.iter().map(figure).collect();
         format!("<section>\n<h2>{heading}</h2>\n<div class=\"cards\">\n{figures}</div>\n</section>\n")
     };
     let body = format!(
@@ -59,9 +73,13 @@ fn page(gallery: &RiskGallery, smallest: &[Scene], largest: &[Scene]) -> String 
     words::page(&title, CARDS, &body)
 }
 
-const CARDS: &str = ".cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(30rem, 100%), 1fr)); \
+const CARDS: &str = ".cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(36rem, 100%), 1fr)); \
 gap: 1rem; align-items: start; }
-.cards figure { margin: 0; border: 1px solid var(--grid); border-radius: 6px; overflow: hidden; }
+.cards figure { display: flex; align-items: flex-start; margin: 0; border: 1px solid var(--grid); border-radius: 6px; \
+overflow: hidden; }
+.cards svg { min-width: 0; }
+.cards svg + svg { flex-shrink: 0; }
+@media (max-width: 40rem) { .cards figure { flex-wrap: wrap; } }
 ";
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ const PANEL: (f32, f32) = (360.0, 300.0);
 const RADIUS: f32 = 2.6;
 const GROUPS: usize = 5;
 
+/// Name of the figure.
+pub const SCATTER: &str = "scatter";
+
 /// A plot per measure of risk, side by side.
 pub fn scatter_figure(audit: &RiskAudit, measures: &[Measure]) -> Figure {
     let width = 16.0 + measures.len() as f32 * PANEL.0;
@@ -37,7 +40,7 @@ pub fn scatter_figure(audit: &RiskAudit, measures: &[Measure]) -> Figure {
          |σ| to the largest, at the fifth's median |σ|. If low σ marks high risk, the line falls.",
         audit.states.len()
     );
-    Figure { name: "scatter".into(), caption, scene }
+    Figure { name: SCATTER.into(), caption, scene }
 }
 
 fn heading(measure: Measure) -> &'static str {

@@ -1,6 +1,6 @@
 //! Score ± deviation per game and agent, beside the paper's own: Table 1 (without noise) and Table 2 (with noise).
 
-use crate::digits::{hundredths, plus_minus};
+use crate::digits::{counted, hundredths, plus_minus};
 use crate::paper::{Baseline, Noise, PAPER_GAMES, paper_score, printed_mean, recomputed_mean, suite};
 use crate::section::{Measure, Section};
 use crate::statistics::{mean, sample_std};
@@ -58,14 +58,13 @@ pub fn score_table(section: &Section, measure: Measure) -> Table {
 }
 
 fn caption(section: &Section, measure: Measure) -> String {
-    let seeds = section.seeds();
+    let seeds = counted(section.seeds(), "seed");
     let number = match measure {
         Measure::Evaluation(Noise::Off) => "Table 1. ",
         Measure::Evaluation(Noise::On) => "Table 2. ",
         Measure::Training => "",
     };
-    let plural = if seeds == 1 { "" } else { "s" };
-    format!("{number}Scores by {}: mean ± standard deviation over up to {seeds} seed{plural}", measure.name())
+    format!("{number}Scores by {}: mean ± standard deviation over up to {seeds}", measure.name())
 }
 
 fn worlds(section: &Section, on_paper: bool) -> Vec<&str> {

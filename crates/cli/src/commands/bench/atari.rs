@@ -3,7 +3,8 @@
 //! Random actions of the minimal set; resets are not counted. A rate is the best of a few rounds, since everything that
 //! disturbs a round slows it; the slowest round stands beside it. `act` looks at RAM and reward only, so its pictures
 //! are not coloured; `act + gray` takes the grayscale screen of every frame; `agent step` is the paper's profile: four
-//! frames, one 84×84 picture, pushed onto a stack of four.
+//! frames, one 84×84 picture, pushed onto a stack of four. Beside them: how long a snapshot in memory takes to make and to
+//! take back, in the midst of a game, and how many bytes it has in a file.
 
 use crate::output::{Failure, Outcome, Output};
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -47,6 +48,14 @@ struct Rate {
     slowest: f64,
 }
 
+/// A snapshot: microseconds to take it and to go back to it, bytes in a file.
+#[derive(Clone, Copy)]
+struct Cost {
+    take_us: f64,
+    restore_us: f64,
+    bytes: usize,
+}
+
 const USES: [&str; 3] = ["act_fps", "act_gray_fps", "agent_step_fps"];
 
 /// Measures every game in its three uses.
@@ -59,18 +68,25 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let mut rows = Vec::new();
     for game in games {
         let rom = roms.load(game, &mut |news| bar.suspend(|| output.note(news)))?;
-        rows.push((game.name, measure(game, &rom, &args, &bar)?));
+        let rates = measure(game, &rom, &args, &bar)?;
+        rows.push((game.name, rates, snapshot_cost(game, &rom)?));
     }
     bar.finish_and_clear();
-    let means = [0, 1, 2].map(|i| geometric_mean(rows.iter().map(|(_, rates)| rates[i].best)));
+    let means = [0, 1, 2].map(|i| geometric_mean(rows.iter().map(|(_, rates, _)| rates[i].best)));
     if args.json {
         output.result(as_json(&rows, means));
         return Ok(());
     }
-    output.result(format_args!("{:14} {:>18} {:>18} {:>18}", "frames/second", "act", "act + gray", "agent step"));
-    for (name, rates) in &rows {
+    let head = ["act", "act + gray", "agent step", "snapshot, restore µs", "KiB"];
+    output.result(format_args!(
+        "{:14} {:>18} {:>18} {:>18} {:>21} {:>6}",
+        "frames/second", head[0], head[1], head[2], head[3], head[4]
+    ));
+    for (name, rates, cost) in &rows {
         let [act, gray, step] = rates.map(|rate| format!("{:.0} ({:.0})", rate.best, rate.slowest));
-        output.result(format_args!("{name:14} {act:>18} {gray:>18} {step:>18}"));
+        let times = format!("{:.1}, {:.1}", cost.take_us, cost.restore_us);
+        let size = cost.bytes as f64 / 1024.0;
+        output.result(format_args!("{name:14} {act:>18} {gray:>18} {step:>18} {times:>21} {size:>6.1}"));
     }
     let [act, gray, step] = means.map(|mean| format!("{mean:.0}"));
     output.result(format_args!("{:14} {act:>18} {gray:>18} {step:>18}", "geometric mean"));
@@ -138,6 +154,30 @@ fn step_round(game: &'static Game, rom: &[u8], frames: u64) -> Result<f64, Failu
     Ok(run as f64 / (started.elapsed() - resets).as_secs_f64())
 }
 
+/// The best of many, after a few hundred frames of the agent's use; the last of them was not coloured.
+fn snapshot_cost(game: &'static Game, rom: &[u8]) -> Result<Cost, Failure> {
+    const FRAMES: u64 = 303;
+    const TIMES: u32 = 200;
+    let mut world = AtariEnv::new(game, rom, AtariOptions::default())?;
+    world.reset(&mut Stream::named(1, "starts"), &mut vec![0; world.spec().frame.bytes()]);
+    let mut ale = world.ale().clone();
+    let mut choice = Stream::named(1, "actions");
+    for _ in 0..FRAMES {
+        ale.act_frame(pick(&game.minimal_actions, &mut choice), PictureMode::CollisionsOnly);
+    }
+    let mut cost = Cost { take_us: f64::INFINITY, restore_us: f64::INFINITY, bytes: world.snapshot().len() };
+    for _ in 0..TIMES {
+        let started = Instant::now();
+        let snapshot = ale.snapshot();
+        cost.take_us = cost.take_us.min(started.elapsed().as_secs_f64() * 1e6);
+        let started = Instant::now();
+        let restored = ale.restore(&snapshot);
+        cost.restore_us = cost.restore_us.min(started.elapsed().as_secs_f64() * 1e6);
+        restored?;
+    }
+    Ok(cost)
+}
+
 fn pick(actions: &[Joystick], choice: &mut Stream) -> Joystick {
     actions[choice.below(actions.len() as u64) as usize]
 }
@@ -147,10 +187,10 @@ fn geometric_mean(rates: impl ExactSizeIterator<Item = f64>) -> f64 {
     (rates.map(f64::ln).sum::<f64>() / count).exp()
 }
 
-fn as_json(rows: &[(&str, [Rate; 3])], means: [f64; 3]) -> Value {
+fn as_json(rows: &[(&str, [Rate; 3], Cost)], means: [f64; 3]) -> Value {
     let whole = |fps: f64| json!(fps.round() as u64);
     let mut games = Map::new();
-    for (name, rates) in rows {
+    for (name, rates, cost) in rows {
         let mut row = Map::new();
         let mut slowest = Map::new();
         for (key, rate) in USES.into_iter().zip(rates) {
@@ -158,6 +198,8 @@ fn as_json(rows: &[(&str, [Rate; 3])], means: [f64; 3]) -> Value {
             slowest.insert(key.to_owned(), whole(rate.slowest));
         }
         row.insert("slowest_round".to_owned(), Value::Object(slowest));
+        let Cost { take_us, restore_us, bytes } = *cost;
+        row.insert("snapshot".to_owned(), json!({"take_us": take_us, "restore_us": restore_us, "bytes": bytes}));
         games.insert((*name).to_owned(), Value::Object(row));
     }
     let means: Map<String, Value> = USES.into_iter().map(str::to_owned).zip(means.map(whole)).collect();

@@ -1,5 +1,8 @@
 //! The watch over a worker: ends a process that does not answer in time. A read from a pipe has no time limit of its own,
 //! but it ends when the process does.
+//!
+//! Time in which this process was itself halted (Ctrl-Z, a debugger) does not count: the worker is mostly halted with it,
+//! and neither can be blamed for it.
 
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,13 +24,10 @@ pub(crate) struct Watch {
 struct Shared {
     child: Mutex<Child>,
     timeout: Duration,
-    epoch: Instant,
-    /// Nanoseconds after the epoch at which an answer is overdue; [`IDLE`] while none is waited for.
-    deadline: AtomicU64,
+    /// Beginnings and ends of waiting so far: odd while an answer is waited for.
+    turns: AtomicU64,
     has_run_out: AtomicBool,
 }
-
-const IDLE: u64 = u64::MAX;
 
 impl Watch {
     /// Watches over `child`.
@@ -36,8 +36,7 @@ impl Watch {
         let shared = Arc::new(Shared {
             child: Mutex::new(child),
             timeout,
-            epoch: Instant::now(),
-            deadline: AtomicU64::new(IDLE),
+            turns: AtomicU64::new(0),
             has_run_out: AtomicBool::new(false),
         });
         let watched = Arc::downgrade(&shared);
@@ -47,13 +46,12 @@ impl Watch {
 
     /// An answer is waited for from now on.
     pub fn begin(&self) {
-        let deadline = self.shared.epoch.elapsed() + self.shared.timeout;
-        self.shared.deadline.store(deadline.as_nanos() as u64, Ordering::Relaxed);
+        self.shared.turns.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The answer came.
     pub fn end(&self) {
-        self.shared.deadline.store(IDLE, Ordering::Relaxed);
+        self.shared.turns.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether the process was ended because its answer did not come.
@@ -94,14 +92,34 @@ impl Drop for Watch {
 }
 
 fn look_after(watched: &Weak<Shared>, pause: Duration) {
+    let mut looks = Looks { pause, turns: 0, waited: Duration::ZERO };
     loop {
+        let before = Instant::now();
         sleep(pause);
         let Some(shared) = watched.upgrade() else { return };
-        if shared.deadline.load(Ordering::Relaxed) < shared.epoch.elapsed().as_nanos() as u64 {
+        if shared.timeout < looks.look(shared.turns.load(Ordering::Relaxed), before.elapsed()) {
             shared.has_run_out.store(true, Ordering::Release);
             shared.kill();
             return;
         }
+    }
+}
+
+/// What looking again and again has seen.
+struct Looks {
+    pause: Duration,
+    turns: u64,
+    waited: Duration,
+}
+
+impl Looks {
+    /// How long the present answer has been waited for, if the last look was `since` ago.
+    fn look(&mut self, turns: u64, since: Duration) -> Duration {
+        let is_the_same_wait = turns == self.turns && turns % 2 == 1;
+        // A pause that took much longer than a pause was spent halted.
+        self.waited = if is_the_same_wait { self.waited + since.min(self.pause * 4) } else { Duration::ZERO };
+        self.turns = turns;
+        self.waited
     }
 }
 
@@ -137,5 +155,17 @@ mod tests {
         watch.end();
         sleep(Duration::from_millis(2500));
         assert!(watch.status().is_none() && !watch.has_run_out());
+    }
+
+    #[test]
+    fn an_hour_in_which_everything_was_halted_is_not_held_against_the_worker() {
+        let pause = Duration::from_millis(250);
+        let mut looks = Looks { pause, turns: 0, waited: Duration::ZERO };
+        assert_eq!(looks.look(1, pause), Duration::ZERO, "the wait began during this pause");
+        assert_eq!(looks.look(1, pause), pause);
+        assert_eq!(looks.look(1, Duration::from_secs(3600)), 5 * pause);
+        assert_eq!(looks.look(2, pause), Duration::ZERO, "the answer came");
+        assert_eq!(looks.look(2, pause), Duration::ZERO);
+        assert_eq!(looks.look(5, pause), Duration::ZERO, "another answer is waited for");
     }
 }

@@ -16,6 +16,10 @@ def say(**words):
     print(json.dumps(words), flush=True)
 
 
+def plural(cores):
+    return "1 core" if cores == 1 else f"{cores} cores"
+
+
 def work(shell):
     """The job's process; it is asked to save and stop when the worker that started it is gone or cancelled."""
 
@@ -49,9 +53,9 @@ def main():
     cpus, memory = spec["cpus"], spec["memory_bytes"]
     if not any(cpus <= node.get("CPU", 0) and memory <= node.get("memory", 0) for node in nodes):
         most = max((node.get("memory", 0) for node in nodes), default=0) / 1e9
-        cores = max((node.get("CPU", 0) for node in nodes), default=0)
-        say(refused=f"a run needs {memory / 1e9:.1f} GB and {cpus} cores, the largest node has {most:.1f} GB and {cores:.0f} "
-                    "cores; take a smaller replay.capacity or fewer threads")
+        cores = int(max((node.get("CPU", 0) for node in nodes), default=0))
+        say(refused=f"a run needs {memory / 1e9:.1f} GB and {plural(cpus)}, the largest node has {most:.1f} GB and "
+                    f"{plural(cores)}; take a smaller replay.capacity or fewer threads")
         return 1
     # Without end: a run whose node is lost goes on elsewhere from its checkpoint; failures of the run itself end the task.
     task = ray.remote(num_cpus=cpus, memory=memory, max_retries=-1, scheduling_strategy="SPREAD")(work)

@@ -39,14 +39,15 @@ pub fn check_nodes(partition: Option<&str>, needs: &JobNeeds) -> Result<(), Suit
         return Ok(());
     }
     let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+    let plural = |count: usize| if count == 1 { "1 core".to_owned() } else { format!("{count} cores") };
     let (memory, cores) = (meant.iter().map(|node| node.1).max(), meant.iter().map(|node| node.2).max());
     let reason = format!(
-        "a run needs {:.1} GB and {} cores, its largest node has {:.1} GB and {} cores; take a smaller replay.capacity, \
+        "a run needs {:.1} GB and {}, its largest node has {:.1} GB and {}; take a smaller replay.capacity, \
          fewer threads, or another partition",
         gigabytes(needs.memory_bytes),
-        needs.threads,
+        plural(needs.threads),
         gigabytes(memory.unwrap_or(0)),
-        cores.unwrap_or(0)
+        plural(cores.unwrap_or(0))
     );
     Err(SuiteError::Cluster { engine: "Slurm", reason })
 }

@@ -36,8 +36,11 @@ pub fn show(folder: &SuiteFolder, as_json: bool, output: Output) -> Outcome {
             run.reason.as_ref().map(|reason| format!("  {reason}")).unwrap_or_default(),
         ));
     }
+    let at_work = 0 < status.count(RunState::Training) + status.count(RunState::Evaluating);
     output.note(match runner {
         Some(runner) => format!("run by {runner}: {}", summary(&status)),
+        // The jobs of a cluster work without anybody who runs the suite.
+        None if at_work => summary(&status),
         None => format!("not running: {}", summary(&status)),
     });
     Ok(())

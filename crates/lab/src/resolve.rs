@@ -7,7 +7,7 @@ use crate::world::{WorldKind, WorldSource};
 use sane_agent::NetworkSpec;
 
 /// What these layers make of a preset. What a Gymnasium environment shows, only it can say: it is made and asked, and
-/// the network is the preset that suits it, unless a layer says otherwise.
+/// the network is the one that suits it, unless a layer says otherwise; vectors get the dense layers of the preset.
 pub fn resolve(preset: Preset, world: &str, agent: &str, layers: &Layers) -> Result<RunConfig, LabError> {
     let mut base = preset.config(world, agent)?;
     let config = layers.apply(&base)?;
@@ -15,6 +15,9 @@ pub fn resolve(preset: Preset, world: &str, agent: &str, layers: &Layers) -> Res
         return Ok(config);
     }
     let source = WorldSource::open(&config.world, None, &mut |_| ())?;
-    base.learner.network = NetworkSpec::for_world(source.make(config.seed)?.spec());
+    let suited = NetworkSpec::for_world(source.make(config.seed)?.spec());
+    if suited != NetworkSpec::mlp() || !base.learner.network.convolutions.is_empty() {
+        base.learner.network = suited;
+    }
     Ok(layers.apply(&base)?)
 }

@@ -17,7 +17,7 @@ fn the_same_seed_gives_the_same_run_and_it_is_marked_as_not_bit_exact() {
     assert!(fs::read_to_string(one.join("config.toml")).unwrap().starts_with("# not bit-exact: "));
     let shown = succeed(place.sane(&["runs", "show"]).arg(&one));
     assert!(shown.contains("not bit-exact: the inner state of a Python environment cannot be saved"), "{shown}");
-    assert!(shown.contains("hidden = [64, 64]") && shown.contains("convolutions = []"), "{shown}");
+    assert!(shown.contains("hidden = [256, 256]") && shown.contains("convolutions = []"), "{shown}");
 }
 
 #[test]

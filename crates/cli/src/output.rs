@@ -23,7 +23,16 @@ impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) => write!(f, "{text}"),
-            Self::Failed(error) => write!(f, "{error:#}"),
+            Self::Failed(error) => {
+                let mut said = error.to_string();
+                // Many errors name their cause themselves; it is not said twice.
+                for cause in error.chain().skip(1).map(ToString::to_string) {
+                    if !said.contains(&cause) {
+                        said = format!("{said}: {cause}");
+                    }
+                }
+                write!(f, "{said}")
+            }
         }
     }
 }
@@ -70,5 +79,20 @@ impl Output {
             Failure::Usage(_) => ExitCode::from(2),
             Failure::Failed(_) => ExitCode::from(1),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_is_said_once_whether_or_not_its_error_names_it() {
+        let cause = || std::io::Error::other("no room");
+        let unnamed = Failure::from(Err::<(), _>(cause()).context("cannot write x").unwrap_err());
+        assert_eq!(unnamed.to_string(), "cannot write x: no room");
+        let named = Failure::from(Err::<(), _>(cause()).context("cannot write x: no room; try y").unwrap_err());
+        assert_eq!(named.to_string(), "cannot write x: no room; try y");
     }
 }

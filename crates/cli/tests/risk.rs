@@ -100,6 +100,9 @@ fn a_film_is_a_gif_with_a_picture_per_interaction() {
     let gif = fs::read(run.join("risk/film.gif")).unwrap();
     assert!(gif.starts_with(b"GIF89a"));
     assert_eq!(files_of(&frames).len(), 5);
+    let shorter = ["risk", "film", run.to_str().unwrap(), "--length", "3", "--frames", frames.to_str().unwrap()];
+    check(&sane(&shorter), 0, "3 interactions; the episode goes on");
+    assert_eq!(files_of(&frames).len(), 3, "pictures of the longer film are gone");
 }
 
 #[test]
@@ -121,6 +124,7 @@ fn what_cannot_be_looked_at_is_refused_with_the_way_out() {
     check(&sane(&["play", run]), 2, "play needs a terminal");
     check(&sane(&["play", "risky-rod", "--human"]), 2, "unknown world risky-rod; did you mean risky-road");
     check(&sane(&["play", run, "--human"]), 2, "is a run; a person plays a world");
+    check(&sane(&["play", "risky-road"]), 2, "`sane play risky-road --human` lets you play it");
     check(&sane(&["play", "nowhere"]), 1, "nowhere is not a run folder");
 }
 

@@ -67,6 +67,11 @@ impl WorldConfig {
         Self { name: name.into(), profile, history: None, python: None, timeout_seconds: None, kwargs }
     }
 
+    /// All of it as text: two worlds are the same if this is.
+    pub(crate) fn identity(&self) -> String {
+        toml::to_string(self).expect("a world's settings are plain data")
+    }
+
     /// Why a resumed run in this world may differ from one never interrupted, if it may.
     pub fn not_bit_exact(&self) -> Option<&'static str> {
         let is_gym = self.name.starts_with(sane_gym::PREFIX);

@@ -33,7 +33,7 @@ pub enum LabError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// A world's snapshot.
-    #[error(transparent)]
+    #[error("{0}; was the checkpoint written by another version? go on with that one, or begin anew with --fresh")]
     Snapshot(#[from] SnapshotError),
     /// A game's ROM.
     #[error(transparent)]

@@ -12,8 +12,8 @@ pub use summary::Summary;
 use crate::LabError;
 use crate::baseline::Baseline;
 use crate::config::WorldConfig;
-use crate::run::Run;
 use crate::statistics::Spread;
+use crate::trained::Trained;
 use crate::world::WorldSource;
 use sane_agent::ActMode;
 use sane_env::AgentSteps;
@@ -62,17 +62,17 @@ pub struct Evaluation {
     pub threads: usize,
 }
 
-/// Measures the policy of a run in the worlds of `source`. `progress` hears how many interactions have been played; a set
+/// Measures a policy in the worlds of `source`. `progress` hears how many interactions have been played; a set
 /// `stop` ends the evaluation without a result.
 pub fn evaluate(
-    run: &Run,
+    trained: &Trained,
     source: &WorldSource,
     evaluation: &Evaluation,
     progress: impl Fn(u64) + Sync,
     stop: &AtomicBool,
 ) -> Result<Option<EvaluationFinished>, LabError> {
     let board = Mutex::new(Board::default());
-    let policy = run.learner.policy();
+    let policy = trained.learner.policy();
     // The lock must be free again while the episode is played, so taking a number is a function of its own.
     let next = || board.lock().expect("no worker panics with the lock held").next(evaluation);
     let work = || -> Result<(), LabError> {
@@ -105,7 +105,7 @@ pub fn evaluate(
         return Ok(None);
     }
     let episodes = board.into_inner().expect("no worker panics with the lock held").into_counted(evaluation);
-    Ok(Some(summarise(run, source.config(), evaluation, &episodes)))
+    Ok(Some(summarise(trained, source.config(), evaluation, &episodes)))
 }
 
 /// How much the second result is above the first, over the starts that both have met, and how many those are.
@@ -166,7 +166,12 @@ impl Board {
     }
 }
 
-fn summarise(run: &Run, world: &WorldConfig, evaluation: &Evaluation, episodes: &[Episode]) -> EvaluationFinished {
+fn summarise(
+    trained: &Trained,
+    world: &WorldConfig,
+    evaluation: &Evaluation,
+    episodes: &[Episode],
+) -> EvaluationFinished {
     let returns: Vec<f64> = episodes.iter().map(|episode| episode.return_raw).collect();
     let interactions: u64 = episodes.iter().map(|episode| episode.interactions).sum();
     let explored: u64 = episodes.iter().map(|episode| episode.explored).sum();
@@ -180,9 +185,9 @@ fn summarise(run: &Run, world: &WorldConfig, evaluation: &Evaluation, episodes: 
     EvaluationFinished {
         world: world.name.clone(),
         profile: world.profile.name().to_owned(),
-        agent: run.config.agent.clone(),
-        seed: run.config.seed,
-        trained_interactions: run.clock.steps().0,
+        agent: trained.config.agent.clone(),
+        seed: trained.config.seed,
+        trained_interactions: trained.interactions.0,
         noise: evaluation.noise.name().to_owned(),
         start_seed: evaluation.start_seed,
         interactions,
@@ -242,10 +247,10 @@ mod tests {
         let preset = crate::Preset::RiskyRoad;
         let config = preset.config("risky-road", "eps-greedy").unwrap();
         let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
-        let run = Run::new(&config, &source).unwrap();
+        let trained = Trained::untrained(&config, &source).unwrap();
         let measure = |interactions| {
             let evaluation = evaluation(interactions);
-            evaluate(&run, &source, &evaluation, |_| (), &AtomicBool::new(false)).unwrap().unwrap()
+            evaluate(&trained, &source, &evaluation, |_| (), &AtomicBool::new(false)).unwrap().unwrap()
         };
         let (short, long) = (measure(1), measure(2_000));
         assert_eq!((short.episodes, short.interactions, short.cut_episodes, short.bad_episodes), (1, 1, 1, None));

@@ -2,7 +2,7 @@
 
 use crate::LabError;
 use crate::evaluate::play_episode;
-use crate::run::Run;
+use crate::trained::Trained;
 use crate::world::WorldSource;
 use safetensors::tensor::{Dtype, TensorView};
 use sane_agent::{ActMode, Policy};
@@ -11,20 +11,24 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Writes the online network's parameters and, as metadata, what is needed to use them.
-pub fn export_policy(run: &Run, path: &Path) -> Result<(), LabError> {
-    let spec = run.spec();
-    let tensors: Vec<(String, Vec<usize>, Vec<u8>)> =
-        run.learner.export().into_iter().map(|tensor| (tensor.name, tensor.shape, bytes_of(&tensor.values))).collect();
+pub fn export_policy(trained: &Trained, path: &Path) -> Result<(), LabError> {
+    let spec = trained.spec();
+    let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = trained
+        .learner
+        .export()
+        .into_iter()
+        .map(|tensor| (tensor.name, tensor.shape, bytes_of(&tensor.values)))
+        .collect();
     let views = tensors.iter().map(|(name, shape, bytes)| (name.clone(), view(Dtype::F32, shape, bytes)));
     let full_scale = match spec.frame.element {
         Element::U8 { full_scale } => full_scale.to_string(),
         Element::F32 => "1".into(),
     };
     let strides: Vec<String> =
-        run.config.learner.network.convolutions.iter().map(|conv| conv.stride.to_string()).collect();
+        trained.config.learner.network.convolutions.iter().map(|conv| conv.stride.to_string()).collect();
     let metadata = HashMap::from([
         ("world".to_owned(), spec.name.clone()),
-        ("agent".to_owned(), run.config.agent.clone()),
+        ("agent".to_owned(), trained.config.agent.clone()),
         ("actions".to_owned(), spec.actions.join(",")),
         ("input_divided_by".to_owned(), full_scale),
         ("strides".to_owned(), strides.join(",")),

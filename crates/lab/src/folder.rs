@@ -22,6 +22,7 @@ use sane_agent::Decision;
 use sane_env::{AgentSteps, WorldFault};
 use sane_record::{EvaluationFinished, Event, JsonlFile, StopReason};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Keys that may differ from those of an earlier start: they say how long and how often to save, not what is computed.
@@ -115,7 +116,9 @@ pub fn read_config(folder: &Path) -> Result<RunConfig, LabError> {
     let path = folder.join("config.toml");
     match fs::read_to_string(&path) {
         Ok(text) => Ok(from_toml(&text, &path)?),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(LabError::NotARun { path: folder.into() }),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(LabError::NotARun { path: folder.into() })
+        }
         Err(source) => Err(LabError::Io { doing: "read", path, source }),
     }
 }

@@ -1,7 +1,7 @@
 //! All effects live here: files, time, threads. Everything a run is, from its configuration to its last record.
 //!
 //! Read [`train()`] first: the whole data path is on that screen. A run starts or continues with [`open_run`], is measured
-//! by [`evaluate()`] and read back by [`read_run`]; what it is set to, [`RunConfig`] says.
+//! by [`evaluate()`] after [`read_trained`] and read back whole by [`read_run`]; what it is set to, [`RunConfig`] says.
 #![forbid(unsafe_code)]
 
 mod awake;
@@ -33,6 +33,7 @@ mod stopwatch;
 pub mod suite;
 mod threads;
 mod train;
+mod trained;
 mod world;
 
 pub use baseline::Baseline;
@@ -63,4 +64,5 @@ pub use statistics::{Interaction, Statistics};
 pub use stopwatch::{Lap, Phase, Stopwatch};
 pub use threads::{available, pool, stop_on_signals};
 pub use train::train;
+pub use trained::{Trained, read_trained};
 pub use world::{WorldKind, WorldSource};

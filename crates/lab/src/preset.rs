@@ -299,5 +299,7 @@ mod tests {
         assert_eq!(text, "unknown preset papr; did you mean paper?");
         let text = Preset::Paper.config("boxing", "qsane").unwrap_err().to_string();
         assert_eq!(text, "unknown agent qsane; did you mean q-sane?");
+        let text = Preset::named("overnight").unwrap_err().to_string();
+        assert_eq!(text, "unknown preset overnight; `sane config keys` lists them");
     }
 }

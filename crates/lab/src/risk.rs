@@ -18,8 +18,8 @@ pub use gallery::{Gallery, GalleryFound, gallery};
 use crate::LabError;
 use crate::config::WorldConfig;
 use crate::evaluate::{NoiseMode, View, play_episode};
-use crate::run::Run;
 use crate::statistics::Spread;
+use crate::trained::Trained;
 use crate::world::WorldSource;
 use sane_agent::{CATALOGUE, Decision, Exploration};
 use sane_record::{RiskSubject, SCHEMA_VERSION, SeenState};
@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whom to look at, and from which starts.
 pub struct Look<'a> {
     /// The policy.
-    pub run: &'a Run,
+    pub trained: &'a Trained,
     /// Where it plays.
     pub source: &'a WorldSource,
     /// With or without noise.
@@ -42,13 +42,13 @@ pub struct Look<'a> {
 impl Look<'_> {
     /// Refuses agents that have no σ(s) to look at.
     fn check(&self) -> Result<(), LabError> {
-        if self.run.config.learner.exploration.module().is_some() {
+        if self.trained.config.learner.exploration.module().is_some() {
             return Ok(());
         }
         let has_module =
             |name: &&str| Exploration::named(name).is_some_and(|exploration| exploration.module().is_some());
         let agents = CATALOGUE.iter().map(|entry| entry.name).filter(has_module).collect();
-        Err(LabError::NoSigma { agent: self.run.config.agent.clone(), agents })
+        Err(LabError::NoSigma { agent: self.trained.config.agent.clone(), agents })
     }
 
     fn is_stopped(&self) -> bool {
@@ -63,7 +63,7 @@ impl Look<'_> {
         mut watch: impl FnMut(&View<'_>, SeenState, u64),
     ) -> Result<Option<Watched>, LabError> {
         self.check()?;
-        let policy = self.run.learner.policy();
+        let policy = self.trained.learner.policy();
         let mut watched = Watched::default();
         while watched.interactions < interactions {
             let number = watched.episodes;
@@ -92,12 +92,12 @@ impl Look<'_> {
             schema_version: SCHEMA_VERSION,
             world: name.clone(),
             profile: profile.name().to_owned(),
-            agent: self.run.config.agent.clone(),
-            seed: self.run.config.seed,
-            trained_interactions: self.run.clock.steps().0,
+            agent: self.trained.config.agent.clone(),
+            seed: self.trained.config.seed,
+            trained_interactions: self.trained.interactions.0,
             noise: self.noise.name().to_owned(),
             start_seed: self.start_seed,
-            actions: self.run.spec().actions.clone(),
+            actions: self.trained.spec().actions.clone(),
             episodes: watched.episodes,
             interactions: watched.interactions,
             sigma: watched.sigma.range().expect("at least one state was met"),

@@ -56,7 +56,8 @@ pub struct Settings {
     /// Length of the run in interactions (decisions)
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// Starting point: paper, quick, machado, nature, minatar, deep-sea, risky-road [default: what suits the world]
+    /// Starting point: paper, quick, machado, nature, minatar, deep-sea, risky-road, gym [default: what
+    /// suits the world]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
     /// TOML file with settings that replace the preset's

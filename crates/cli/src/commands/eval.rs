@@ -6,8 +6,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
 use sane_lab::{
-    Evaluation, EvaluationFinished, NoiseMode, Run, WorldSource, available, dump_states, evaluate, paired_difference,
-    read_config, read_run, record_evaluation, stop_on_signals,
+    Evaluation, EvaluationFinished, NoiseMode, Trained, WorldSource, available, dump_states, evaluate,
+    paired_difference, read_config, read_trained, record_evaluation, stop_on_signals,
 };
 use std::path::PathBuf;
 
@@ -70,24 +70,25 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let mut config = read_config(&args.run)?;
     let roms = args.roms.as_deref();
     let trained_in = WorldSource::open(&config.world, roms, &mut |news| output.note(news))?;
-    let run = read_run(&args.run, &trained_in, args.checkpoint.map(AgentSteps))?;
+    let trained = read_trained(&args.run, &trained_in, args.checkpoint.map(AgentSteps))?;
+    trained.notes.iter().for_each(|note| output.note(note));
     config.world.profile = profile(args.profile.as_deref(), config.world.profile)?;
     let source = WorldSource::open(&config.world, roms, &mut |news| output.note(news))?;
-    if source.make(0)?.spec().actions != run.spec().actions {
+    if source.make(0)?.spec().actions != trained.spec().actions {
         return Err(Failure::Usage(format!(
             "the policy chooses among {} actions, the profile {} has others; evaluate it in the profile it was trained in",
-            run.spec().actions.len(),
+            trained.spec().actions.len(),
             config.world.profile.name()
         )));
     }
     if let (Some(count), Some(path)) = (args.dump_states, &args.output) {
-        dump_states(&mut run.learner.policy(), &source, args.start_seed, count as usize, path)?;
+        dump_states(&mut trained.learner.policy(), &source, args.start_seed, count as usize, path)?;
         output.note(format_args!("{count} states written to {}", path.display()));
         return Ok(());
     }
     let mut results = Vec::new();
-    for &noise in modes(args.noise, &run) {
-        let Some(result) = measure(&args, &run, &source, noise, *output)? else {
+    for &noise in modes(args.noise, &trained) {
+        let Some(result) = measure(&args, &trained, &source, noise, *output)? else {
             output.note("stopped; nothing was recorded");
             return Ok(());
         };
@@ -112,9 +113,9 @@ fn profile(name: Option<&str>, trained_in: Profile) -> Result<Profile, Failure> 
 }
 
 /// Agents without noise have nothing to switch on.
-fn modes(asked: Noise, run: &Run) -> &'static [NoiseMode] {
+fn modes(asked: Noise, trained: &Trained) -> &'static [NoiseMode] {
     match asked {
-        _ if run.config.learner.exploration.noise().is_none() => &[NoiseMode::Off],
+        _ if trained.config.learner.exploration.noise().is_none() => &[NoiseMode::Off],
         Noise::Off => &[NoiseMode::Off],
         Noise::On => &[NoiseMode::On],
         Noise::Both => &[NoiseMode::Off, NoiseMode::On],
@@ -123,7 +124,7 @@ fn modes(asked: Noise, run: &Run) -> &'static [NoiseMode] {
 
 fn measure(
     args: &Args,
-    run: &Run,
+    trained: &Trained,
     source: &WorldSource,
     noise: NoiseMode,
     output: Output,
@@ -140,7 +141,7 @@ fn measure(
         start_seed: args.start_seed,
         threads: args.threads.map_or_else(available, usize::from),
     };
-    let result = evaluate(run, source, &evaluation, |played| bar.set_position(played), &stop)?;
+    let result = evaluate(trained, source, &evaluation, |played| bar.set_position(played), &stop)?;
     bar.finish_and_clear();
     Ok(result)
 }

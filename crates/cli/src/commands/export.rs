@@ -2,7 +2,7 @@
 
 use crate::output::{Outcome, Output};
 use sane_env::AgentSteps;
-use sane_lab::{WorldSource, export_policy, read_config, read_run};
+use sane_lab::{WorldSource, export_policy, read_config, read_trained};
 use std::path::PathBuf;
 
 /// Writes a run's policy as safetensors, with PyTorch's names and layouts
@@ -29,9 +29,10 @@ pub struct Args {
 pub fn run(args: Args, output: &Output) -> Outcome {
     let config = read_config(&args.run)?;
     let source = WorldSource::open(&config.world, args.roms.as_deref(), &mut |news| output.note(news))?;
-    let run = read_run(&args.run, &source, args.checkpoint.map(AgentSteps))?;
-    export_policy(&run, &args.output)?;
-    let (agent, world, steps) = (&config.agent, &config.world.name, run.clock.steps().0);
+    let trained = read_trained(&args.run, &source, args.checkpoint.map(AgentSteps))?;
+    trained.notes.iter().for_each(|note| output.note(note));
+    export_policy(&trained, &args.output)?;
+    let (agent, world, steps) = (&config.agent, &config.world.name, trained.interactions.0);
     output.note(format_args!("{agent} on {world} after {steps} interactions written to {}", args.output.display()));
     Ok(())
 }

@@ -13,8 +13,8 @@ Examples:
   sane minatar replay golden/minatar/traces/asterix_rand_s1_sticky10_ramp1.bin.gz
   sane minatar replay golden/minatar/traces/* --json
 
-A trace holds the seed, what was pressed, and what the package answered: reward, end, difficulty, and a checksum of
-every observation (thin traces: a running checksum). For each file it prints the number of acts after which something
+A trace holds the seed, what was pressed, and what the package answered: reward, end, difficulty, and a checksum of \
+every observation (thin traces: a running checksum). For each file it prints the number of acts after which something \
 differs; at the first difference the act, the field and both values.
 Exit code: 0 no difference, 1 some difference or an unreadable file, 2 wrong usage.";
 

@@ -10,6 +10,9 @@ mod terminal;
 use crate::output::{Outcome, Output};
 use std::path::PathBuf;
 
+/// The last line of the screen while the game stands still.
+const PAUSED: &str = "paused   p goes on   r starts anew   q quits";
+
 /// Shows an agent in the terminal, or lets a person play
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -18,8 +21,8 @@ use std::path::PathBuf;
     sane play minatar/breakout --human --fps 6      # slower\n  \
     sane play runs/risky-road/sane/seed-1 --fps 4\n\n\
     Keys: q or Esc quits, p pauses, r starts the next episode; n (agent) noise on or off. A person steers with the arrow \
-    keys\nand fires with space. The picture fits itself to the terminal: the larger the window and the smaller the font, \
-    the finer.\nA terminal that shows 24-bit colour is needed.")]
+    keys and fires with space. The picture fits itself to the terminal: the larger the window and the smaller the font, \
+    the finer. A terminal that shows 24-bit colour is needed.")]
 pub struct Args {
     /// Folder of a run; with --human, a world: an Atari game, `minatar/GAME`, `deep-sea/SIZE`, `risky-road`
     target: String,

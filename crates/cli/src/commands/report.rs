@@ -22,8 +22,8 @@ const GENERATOR: &str = "content=\"sane report\"";
   sane report runs --at 10000000          tables of evaluations made after 10 million interactions
   sane report runs --json | jq .scores    the numbers, for scripts
 
-What comes out: index.html (one page, opens from disk, nothing else needed), tables.md, tables.tex, the numbers
-as CSV, and figures/ as SVG and PNG. Runs of different budgets or settings get sections of their own and are
+What comes out: index.html (one page, opens from disk, nothing else needed), tables.md, tables.tex, the numbers \
+as CSV, and figures/ as SVG and PNG. Runs of different budgets or settings get sections of their own and are \
 never averaged. A run that cannot be read is set aside, with its reason on the page.")]
 pub struct Args {
     /// Folders with runs, at any depth

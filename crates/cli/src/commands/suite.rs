@@ -188,11 +188,7 @@ fn finish(status: &SuiteStatus, folder: &Path, output: Output) -> Outcome {
         return Ok(());
     }
     if 0 < aside {
-        let text = format!(
-            "{} of {} runs were set aside; the same command tries them once more",
-            aside,
-            plural(status.runs.len(), "run")
-        );
+        let text = format!("{aside} of {} set aside; the same command tries again", plural(status.runs.len(), "run"));
         return Err(Failure::Failed(anyhow::anyhow!(text)));
     }
     output.note(format_args!("done: {done} runs; next: sane report {}", folder.display()));

@@ -20,7 +20,7 @@ use std::path::PathBuf;
   step{k}.online.z_in1, .z_out1, .z_in2, .z_out2 and the same under .target.          noise after z: [batch, width],
                                  [width] where the batch shares it; z_in1 in the order of PyTorch's flatten (C, H, W)
   step{k}.q [batch, actions], .sigma [batch], .target_value [batch], .loss []
-The target network starts with parameters of its own, so that a mix-up of the two networks would show. Batches are random,
+The target network starts with parameters of its own, so that a mix-up of the two networks would show. Batches are random, \
 but none is used whose gradient hangs on rounding (a ReLU at its kink).
 The metadata holds the agent's configuration as JSON.
 

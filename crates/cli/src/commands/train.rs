@@ -18,7 +18,7 @@ use std::path::PathBuf;
     sane train boxing --agent eps-greedy --set learner.exploration.epsilon.last=0.01 --seed 2\n\n\
     Ctrl-C saves a checkpoint and stops. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.")]
 pub struct Args {
-    /// The world: an Atari game (`sane roms list`), `minatar/GAME`, `deep-sea/SIZE`, `risky-road`
+    /// The world: an Atari game (`sane roms list`), `minatar/GAME`, `deep-sea/SIZE`, `risky-road`, `gym:ID`
     game: String,
     #[command(flatten)]
     settings: Settings,

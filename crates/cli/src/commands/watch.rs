@@ -16,8 +16,8 @@ const PORT: u16 = 7263;
   sane watch --port 0                     any free port; the address is printed
   sane watch --host 0.0.0.0               for others in the network, with a token in the address
 
-The page is live: it follows runs that are being trained, and shows finished ones, too. It reads and never writes;
-nothing outside the given folders can be seen. Without --host it answers this machine alone; with it, whoever has
+The page is live: it follows runs that are being trained, and shows finished ones, too. It reads and never writes; \
+nothing outside the given folders can be seen. Without --host it answers this machine alone; with it, whoever has \
 the printed address. From another machine without --host: ssh -L 7263:localhost:7263 MACHINE. Ctrl-C stops it.")]
 pub struct Args {
     /// Folders with runs, at any depth

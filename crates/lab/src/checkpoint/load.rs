@@ -21,6 +21,9 @@ pub struct Loaded {
     pub replay: Replay,
 }
 
+/// Where the run stood, and the named parts.
+pub type LoadedParts = (AgentSteps, Vec<(String, Vec<u8>)>);
+
 /// The manifests in a folder, newest first. A folder that is not there has none.
 pub(crate) fn manifest_paths(folder: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
     let entries = match fs::read_dir(folder) {
@@ -74,6 +77,13 @@ pub(crate) fn load(
     }
     let replay = replay.map_err(|source| CheckpointError::Replay { path, source })?;
     Ok(Loaded { interactions: manifest.interactions, parts, replay })
+}
+
+/// Reads the named parts of a manifest and nothing of its replay.
+pub(crate) fn load_parts(folder: &Path, manifest: &Manifest) -> Result<LoadedParts, CheckpointError> {
+    let mut parts = read_body(folder, manifest)?;
+    parts.retain(|(name, _)| name != REPLAY_TAIL);
+    Ok((manifest.interactions, parts))
 }
 
 fn read_body(folder: &Path, manifest: &Manifest) -> Result<Vec<(String, Vec<u8>)>, CheckpointError> {

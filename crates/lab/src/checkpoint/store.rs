@@ -2,7 +2,7 @@
 
 use super::CheckpointError;
 use super::disk::{Disk, RealDisk};
-use super::load::{Loaded, REPLAY_TAIL, load, manifest_paths, read_manifest};
+use super::load::{Loaded, LoadedParts, REPLAY_TAIL, load, load_parts, manifest_paths, read_manifest};
 use super::manifest::{Entry, FORMAT, Manifest};
 use sane_env::{AgentSteps, EnvSpec};
 use sane_replay::Replay;
@@ -18,6 +18,9 @@ const TEMPORARY: &str = "new-";
 
 /// Beginnings of the names of files that are the store's to remove.
 const OWN: [&str; 4] = ["checkpoint-", "body-", "replay-", TEMPORARY];
+
+/// A checkpoint with its manifest, if there is any.
+type Newest<T> = Result<Option<(Manifest, T)>, CheckpointError>;
 
 /// The checkpoints of one run. Who saves holds the run's lock; reading needs none.
 pub struct CheckpointStore {
@@ -52,26 +55,38 @@ impl CheckpointStore {
     /// The newest checkpoint that is whole, if there is any checkpoint. Damaged ones are passed over and
     /// [said](Self::warnings); the next [`save`](Self::save) removes them.
     pub fn load_latest(&mut self, capacity: usize, spec: &EnvSpec) -> Result<Option<Loaded>, CheckpointError> {
-        loop {
-            let paths = manifest_paths(&self.folder)?;
-            match self.load_newest_of(&paths, capacity, spec) {
-                // A run that is saving while we read removes old files: then there is a newer checkpoint to try.
-                Err(CheckpointError::NoneUsable { .. }) if manifest_paths(&self.folder)? != paths => {}
-                result => return result,
-            }
-        }
+        let found = self.newest(|folder, manifest| load(folder, manifest, capacity, spec))?;
+        let Some((manifest, loaded)) = found else { return Ok(None) };
+        let numbers = loaded.replay.sealed_segments().map(|segment| segment.number());
+        self.segments = numbers.zip(manifest.segments.iter().cloned()).collect();
+        self.kept.retain(|kept| kept.interactions < manifest.interactions);
+        self.kept.push(manifest);
+        Ok(Some(loaded))
+    }
+
+    /// Like [`load_latest`](Self::load_latest), for readers that do not need the replay: its files are not opened.
+    pub fn load_latest_parts(&mut self) -> Result<Option<LoadedParts>, CheckpointError> {
+        Ok(self.newest(load_parts)?.map(|(_, loaded)| loaded))
     }
 
     /// The checkpoint at this interaction.
     pub fn load(&mut self, wanted: AgentSteps, capacity: usize, spec: &EnvSpec) -> Result<Loaded, CheckpointError> {
+        load(&self.folder, &self.manifest_at(wanted)?, capacity, spec)
+    }
+
+    /// The checkpoint at this interaction without its replay.
+    pub fn load_parts(&mut self, wanted: AgentSteps) -> Result<LoadedParts, CheckpointError> {
+        load_parts(&self.folder, &self.manifest_at(wanted)?)
+    }
+
+    fn manifest_at(&self, wanted: AgentSteps) -> Result<Manifest, CheckpointError> {
         let path = self.folder.join(Manifest::file_name(wanted));
         match read_manifest(&path) {
-            Ok(manifest) => load(&self.folder, &manifest, capacity, spec),
             Err(CheckpointError::Missing { .. }) => {
                 let there = self.kept.iter().map(|manifest| manifest.interactions).collect();
                 Err(CheckpointError::NotThere { folder: self.folder.clone(), wanted: wanted.0, there })
             }
-            Err(error) => Err(error),
+            other => other,
         }
     }
 
@@ -99,12 +114,23 @@ impl CheckpointStore {
         Ok(())
     }
 
-    fn load_newest_of(
+    /// What `read` makes of the newest checkpoint that it finds whole, and its manifest.
+    fn newest<T>(&mut self, read: impl Fn(&Path, &Manifest) -> Result<T, CheckpointError>) -> Newest<T> {
+        loop {
+            let paths = manifest_paths(&self.folder)?;
+            match self.newest_of(&paths, &read) {
+                // A run that is saving while we read removes old files: then there is a newer checkpoint to try.
+                Err(CheckpointError::NoneUsable { .. }) if manifest_paths(&self.folder)? != paths => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn newest_of<T>(
         &mut self,
         paths: &[PathBuf],
-        capacity: usize,
-        spec: &EnvSpec,
-    ) -> Result<Option<Loaded>, CheckpointError> {
+        read: impl Fn(&Path, &Manifest) -> Result<T, CheckpointError>,
+    ) -> Newest<T> {
         self.warnings.clear();
         for path in paths {
             let manifest = match read_manifest(path) {
@@ -112,17 +138,11 @@ impl CheckpointStore {
                 other => Ok(other?),
             };
             let loaded = manifest.and_then(|manifest| {
-                let loaded = load(&self.folder, &manifest, capacity, spec)?;
+                let loaded = read(&self.folder, &manifest)?;
                 Ok((manifest, loaded))
             });
             match loaded {
-                Ok((manifest, loaded)) => {
-                    let numbers = loaded.replay.sealed_segments().map(|segment| segment.number());
-                    self.segments = numbers.zip(manifest.segments.iter().cloned()).collect();
-                    self.kept.retain(|kept| kept.interactions < manifest.interactions);
-                    self.kept.push(manifest);
-                    return Ok(Some(loaded));
-                }
+                Ok(found) => return Ok(Some(found)),
                 Err(error) if error.is_damage() => {
                     self.warnings.push(format!("{} cannot be used: {error}", path.display()));
                 }

@@ -17,7 +17,7 @@ pub enum ConfigError {
         suggestion: Option<&'static str>,
     },
     /// A name that is not known.
-    #[error("unknown {kind} {name}{}", did_you_mean(.suggestion))]
+    #[error("unknown {kind} {name}{}", did_you_mean_or(.suggestion, .kind))]
     UnknownName {
         /// What was named: `agent`, `preset`, `world`.
         kind: &'static str,
@@ -61,6 +61,17 @@ pub enum ConfigError {
     /// The agent's own settings.
     #[error("learner: {0}")]
     Learner(#[from] AgentError),
+}
+
+/// The name that was probably meant, or else where all of them are listed.
+fn did_you_mean_or(suggestion: &Option<String>, kind: &str) -> String {
+    let listed = match kind {
+        "agent" => "; `sane agents` lists them",
+        "preset" => "; `sane config keys` lists them",
+        "world" => "; expected an Atari game (`sane roms list`), minatar/GAME, deep-sea/SIZE, risky-road or gym:ID",
+        _ => "",
+    };
+    if suggestion.is_some() { did_you_mean(suggestion) } else { listed.into() }
 }
 
 fn did_you_mean(suggestion: &Option<impl AsRef<str>>) -> String {

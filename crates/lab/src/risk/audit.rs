@@ -62,7 +62,7 @@ pub fn audit(
     })?;
     let Some(watched) = watched else { return Ok(None) };
     let epsilon = wanted.epsilon.unwrap_or(if has_chance { 0.0 } else { EPSILON_WITHOUT_CHANCE });
-    let config = &look.run.config;
+    let config = &look.trained.config;
     let settings = FutureSettings {
         // Without any chance one continuation says it all.
         continuations: if has_chance || 0.0 < epsilon { wanted.continuations } else { 1 },
@@ -103,7 +103,7 @@ fn all_futures(
         samples.into_iter().map(|sample| Mutex::new((Some(sample), None))).collect();
     let (given_out, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     // Only these are shared between threads; the world of a run is not.
-    let (policy, start_seed, stop) = (look.run.learner.policy(), look.start_seed, look.stop);
+    let (policy, start_seed, stop) = (look.trained.learner.policy(), look.start_seed, look.stop);
     let work = || -> Result<(), LabError> {
         while let Some(slot) = slots.get(given_out.fetch_add(1, Ordering::Relaxed)) {
             if stop.load(Ordering::Relaxed) {

@@ -39,7 +39,7 @@ pub struct FilmFrame {
 pub fn film(look: &Look<'_>, filming: Filming, progress: impl Fn(u64, u64)) -> Result<Option<Film>, LabError> {
     look.check()?;
     let (mut frames, mut was_cut, last) = (Vec::new(), false, filming.from + filming.length);
-    let mut policy = look.run.learner.policy();
+    let mut policy = look.trained.learner.policy();
     let number = filming.episode;
     let mode = look.noise.act_mode();
     let episode = play_episode(&mut policy, look.source, look.start_seed, number, mode, &mut |view, decision| {

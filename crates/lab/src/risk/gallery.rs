@@ -35,7 +35,7 @@ pub fn gallery(
     progress: impl Fn(u64, u64),
 ) -> Result<Option<GalleryFound>, LabError> {
     let (mut smallest, mut largest) = (Extremes::new(End::Smallest), Extremes::new(End::Largest));
-    let frame_bytes = look.run.spec().frame.bytes();
+    let frame_bytes = look.trained.spec().frame.bytes();
     let watched = look.watch(wanted.interactions, |view, state, before| {
         let newest = &view.state[view.state.len() - frame_bytes..];
         for end in [&mut smallest, &mut largest] {
@@ -87,7 +87,7 @@ fn look_again<'a>(
     let lasts = episodes.values().filter_map(|places| places.iter().max());
     let total = before + lasts.map(|last| last + 1).sum::<u64>();
     let (mut shown, mut done) = (Shown::new(), before);
-    let policy = look.run.learner.policy();
+    let policy = look.trained.learner.policy();
     for (&number, places) in &episodes {
         let last = places.iter().copied().max().unwrap_or(0);
         let mode = look.noise.act_mode();

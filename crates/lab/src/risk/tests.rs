@@ -6,9 +6,9 @@ use crate::world::tests::source;
 
 fn with_run<T>(world: &str, agent: &str, then: impl FnOnce(&Look<'_>) -> T) -> T {
     let source = source(world).unwrap();
-    let run = Run::new(&Preset::Minatar.config(world, agent).unwrap(), &source).unwrap();
+    let trained = Trained::untrained(&Preset::Minatar.config(world, agent).unwrap(), &source).unwrap();
     let stop = AtomicBool::new(false);
-    then(&Look { run: &run, source: &source, noise: NoiseMode::Off, start_seed: 3, stop: &stop })
+    then(&Look { trained: &trained, source: &source, noise: NoiseMode::Off, start_seed: 3, stop: &stop })
 }
 
 const AUDIT: Audit = Audit { states: 40, interactions: 400, continuations: 2, horizon: 5, epsilon: None, threads: 1 };

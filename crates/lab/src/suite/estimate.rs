@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::threads::pool;
 use crate::world::{WorldKind, WorldSource};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::thread;
 
 /// What a suite will take.
@@ -80,21 +81,21 @@ impl Estimate {
             progress(done, kinds.len());
             for run in runs {
                 let world = &run.config.world;
-                if !worlds.contains_key(&world.name) {
-                    worlds.insert(world.name.clone(), WorldSource::open(world, crew.roms.as_deref(), news)?);
+                if let Entry::Vacant(place) = worlds.entry(world.identity()) {
+                    place.insert(WorldSource::open(world, crew.roms.as_deref(), news)?);
                 }
             }
-            let mut share = measure(suite, crew, runs, &worlds[&runs[0].config.world.name])?;
-            let mut by_game: BTreeMap<&str, u64> = BTreeMap::new();
+            let mut share = measure(suite, crew, runs, &worlds[&runs[0].config.world.identity()])?;
+            let mut by_world: BTreeMap<String, u64> = BTreeMap::new();
             for run in runs {
-                let game = run.config.world.name.as_str();
-                if !by_game.contains_key(game) {
-                    by_game.insert(game, memory_need(&run.config, &worlds[game])?);
+                let world = run.config.world.identity();
+                if !by_world.contains_key(&world) {
+                    by_world.insert(world.clone(), memory_need(&run.config, &worlds[&world])?);
                 }
-                needs.push(suite.resources.memory_gb.map_or(by_game[game], |gigabytes| (gigabytes * 1e9) as u64));
+                needs.push(suite.resources.memory_gb.map_or(by_world[&world], |gigabytes| (gigabytes * 1e9) as u64));
                 seconds.insert(run.id.as_str(), share.seconds);
             }
-            share.memory_bytes = by_game.into_values().max().unwrap_or(0);
+            share.memory_bytes = by_world.into_values().max().unwrap_or(0);
             shares.push(share);
         }
         progress(kinds.len(), kinds.len());

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Room<'a> {
     suite: &'a Suite,
     crew: &'a Crew,
-    /// Worlds that were opened, or why they cannot be.
+    /// Worlds that were opened, by all of their settings, or why they cannot be.
     worlds: BTreeMap<String, Result<WorldSource, String>>,
     /// Memory of runs, by their settings.
     needs: BTreeMap<String, Result<u64, String>>,
@@ -67,8 +67,7 @@ impl<'a> Room<'a> {
         }
         let (given, roms) = (self.suite.resources.memory_gb, self.crew.roms.as_deref());
         let mut open = |world: &WorldConfig| WorldSource::open(world, roms, news).map_err(|error| error.to_string());
-        let world = format!("{} {}", config.world.name, config.world.profile.name());
-        let source = self.worlds.entry(world).or_insert_with(|| open(&config.world));
+        let source = self.worlds.entry(config.world.identity()).or_insert_with(|| open(&config.world));
         let measured = match (source, given) {
             (Err(reason), _) => Err(reason.clone()),
             (Ok(_), Some(gigabytes)) => Ok((gigabytes * 1e9) as u64),

@@ -13,7 +13,7 @@ Examples:
   sane atari replay golden/atari/boxing.trc.gz
   sane atari replay golden/atari/*.trc.gz --json
 
-For each file it prints the frames and the number of states that differ; at the first difference the frame, the field
+For each file it prints the frames and the number of states that differ; at the first difference the frame, the field \
 and both values. The file's name may carry a mode and a difficulty: atlantis.m2.d0.trc.gz.
 Exit code: 0 no difference, 1 some difference or an unreadable file, 2 wrong usage.";
 

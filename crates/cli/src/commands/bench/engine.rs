@@ -20,8 +20,8 @@ Examples:
   sane bench engine --threads 1 --preset minatar --agents eps-greedy,sane
   sane bench engine --kernel portable --json
 
-The batch is 32 with 6 actions. GFLOP/s count the products of a step by their definition (two forward passes, gradients of
-weights and of all activations but the observation); noise, optimiser and everything else are overhead. Convolutions that
+The batch is 32 with 6 actions. GFLOP/s count the products of a step by their definition (two forward passes, gradients of \
+weights and of all activations but the observation); noise, optimiser and everything else are overhead. Convolutions that \
 are computed by Winograd's method need fewer multiplications than are counted. An act runs on one thread.";
 
 const BATCH: usize = 32;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     sane bench train boxing\n  \
     sane bench train seaquest --agents sane --fill 100000 --json\n\n\
-    The replay is filled by random play, then each agent trains in the loop of `sane train`. The checkpoint's share is what\n\
+    The replay is filled by random play, then each agent trains in the loop of `sane train`. The checkpoint's share is what \
     one checkpoint at the default interval was measured to cost.")]
 pub struct Args {
     /// The world

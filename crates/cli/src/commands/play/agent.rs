@@ -1,14 +1,14 @@
 //! An agent at play: its picture, its score, its σ as a bar; n switches its noise.
 
-use super::Args;
 use super::half_blocks::{bar, half_blocks};
 use super::keys::{Wish, wish};
 use super::pace::Pace;
 use super::terminal::{Listening, Terminal};
+use super::{Args, PAUSED};
 use crate::output::{Failure, Outcome, Output};
 use sane_agent::{ActMode, Decision, Policy};
 use sane_env::{AgentSteps, Environment, FrameStack, Stream};
-use sane_lab::{WorldSource, read_config, read_run, stop_on_signals};
+use sane_lab::{WorldKind, WorldSource, read_config, read_trained, stop_on_signals};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -22,31 +22,46 @@ const FORGETTING: f64 = 0.999;
 /// Plays until somebody quits.
 pub fn play(args: &Args, output: &Output) -> Outcome {
     let folder = Path::new(&args.target);
+    if !folder.exists() && WorldKind::of(&args.target).is_ok() {
+        return Err(Failure::Usage(format!(
+            "{0} is a world; `sane play {0} --human` lets you play it, `sane play RUN` shows an agent",
+            args.target
+        )));
+    }
     let config = read_config(folder)?;
     let source = WorldSource::open(&config.world, args.roms.as_deref(), &mut |news| output.note(news))?;
-    let run = read_run(folder, &source, args.checkpoint.map(AgentSteps))?;
+    let trained = read_trained(folder, &source, args.checkpoint.map(AgentSteps))?;
+    trained.notes.iter().for_each(|note| output.note(note));
     let stop = stop_on_signals()?;
-    let spec = run.spec().clone();
+    let spec = trained.spec().clone();
     let skip = f64::from(spec.frame_skip.0);
     let own_rate = if 1.0 < skip { CONSOLE_RATE / skip } else { SMALL_WORLD_RATE };
     let mut pace = Pace::new(args.fps.map_or(own_rate, f64::from));
     let has_noise = config.learner.exploration.noise().is_some();
     let title = format!("{}, {}", spec.name, config.agent);
-    let mut stage = Stage::new(run.learner.policy(), &source, args.start_seed)?;
+    let mut stage = Stage::new(trained.learner.policy(), &source, args.start_seed)?;
     let (mut is_noisy, mut is_paused, mut widest) = (has_noise, false, 0.0_f64);
+    let mut lines = Vec::new();
     let mut terminal = Terminal::take(Listening::Presses)?;
     while !stop.load(Ordering::Relaxed) {
         while let Some(key) = terminal.key(pace.left())? {
             match wish(&key) {
                 Some(Wish::Quit) => return Ok(()),
                 Some(Wish::Pause) => is_paused = !is_paused,
-                Some(Wish::Restart) => stage.begin(&source)?,
+                Some(Wish::Restart) => {
+                    stage.begin(&source)?;
+                    is_paused = false;
+                }
                 Some(Wish::Noise) => is_noisy = has_noise && !is_noisy,
                 None => {}
             }
         }
         pace.tick();
         if is_paused {
+            if let Some(last) = lines.last_mut().filter(|last| *last != PAUSED) {
+                *last = PAUSED.into();
+                terminal.show(&lines)?;
+            }
             continue;
         }
         let decision = stage.decide(if is_noisy { ActMode::Noisy } else { ActMode::Greedy });
@@ -60,7 +75,7 @@ pub fn play(args: &Args, output: &Output) -> Outcome {
                 (_, false) => "noise off",
             };
             let (columns, rows) = (usize::from(columns), usize::from(rows));
-            let mut lines = half_blocks(&stage.world.picture(), columns, rows.saturating_sub(3));
+            lines = half_blocks(&stage.world.picture(), columns, rows.saturating_sub(3));
             lines.push(fitted(&format!("{title}   score {}   {noise}", points(stage.return_raw)), columns));
             lines.push(fitted(&thoughts(&decision, &spec.actions, sigma, widest), columns));
             lines.push(fitted("q quit   p pause   n noise   r next episode", columns));

@@ -1,11 +1,11 @@
 //! A person at play: on Atari frame by frame at 60 a second, in the small worlds step by step.
 
-use super::Args;
 use super::agent::{fitted, points};
 use super::half_blocks::half_blocks;
 use super::keys::{Held, Wish, nearest_action, wish};
 use super::pace::Pace;
 use super::terminal::{Listening, Terminal};
+use super::{Args, PAUSED};
 use crate::output::{Failure, Outcome, Output};
 use sane_arcade::{Ale, Joystick, PictureMode, Profile, Roms, Settings};
 use sane_env::{Action, Environment, Picture, Stream};
@@ -26,6 +26,7 @@ pub fn play(args: &Args, output: &Output) -> Outcome {
     };
     let stop = stop_on_signals()?;
     let mut pace = Pace::new(args.fps.map_or(rate, f64::from));
+    let mut lines = Vec::new();
     let mut terminal = Terminal::take(Listening::Releases)?;
     let mut held = Held::new(terminal.reports_releases());
     let (mut is_paused, mut score) = (false, 0.0);
@@ -37,13 +38,17 @@ pub fn play(args: &Args, output: &Output) -> Outcome {
                 Some(Wish::Pause) => is_paused = !is_paused,
                 Some(Wish::Restart) => {
                     table.begin();
-                    score = 0.0;
+                    (is_paused, score) = (false, 0.0);
                 }
                 Some(Wish::Noise) | None => held.told(&key, Instant::now()),
             }
         }
         pace.tick();
         if is_paused {
+            if let Some(last) = lines.last_mut().filter(|last| *last != PAUSED) {
+                *last = PAUSED.into();
+                terminal.show(&lines)?;
+            }
             continue;
         }
         let joystick = held.joystick(Instant::now());
@@ -51,7 +56,7 @@ pub fn play(args: &Args, output: &Output) -> Outcome {
         let (columns, rows) = terminal.size()?;
         if !pace.is_behind() {
             let (columns, rows) = (usize::from(columns), usize::from(rows));
-            let mut lines = half_blocks(&table.picture(), columns, rows.saturating_sub(2));
+            lines = half_blocks(&table.picture(), columns, rows.saturating_sub(2));
             let over = if table.is_over() { "   over: r plays again" } else { "" };
             lines.push(fitted(&format!("{}   score {}{}{over}", args.target, points(score), table.lives()), columns));
             lines.push(fitted("arrow keys, space   q quit   p pause   r restart", columns));

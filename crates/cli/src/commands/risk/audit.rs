@@ -13,9 +13,9 @@ use std::path::PathBuf;
     sane risk audit runs/risky-road/sane/seed-1                     # also against the world's true risk\n  \
     sane risk audit runs/boxing/q-sane/seed-1 --states 400 --continuations 8 --horizon 60\n  \
     sane risk audit runs/boxing/q-sane/seed-1 --json | jq .judgement.measures\n\n\
-    risk(s) = mean discounted return of the best action − mean over all actions; and the chance of losing a life that the\n\
-    best action avoids. Reported: rank correlation and AUC of −|σ| with both, with 95 % intervals, beside shuffled σ and\n\
-    the spread of Q. What comes out: index.html, audit.md, audit.json, scatter and predictors as SVG and PNG, in the run's\n\
+    risk(s) = mean discounted return of the best action − mean over all actions; and the chance of losing a life that the \
+    best action avoids. Reported: rank correlation and AUC of −|σ| with both, with 95 % intervals, beside shuffled σ and \
+    the spread of Q. What comes out: index.html, audit.md, audit.json, scatter and predictors as SVG and PNG, in the run's \
     folder risk/audit. Results do not depend on --threads. docs/risk.md explains the numbers.")]
 pub struct Args {
     #[command(flatten)]

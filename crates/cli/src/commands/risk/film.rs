@@ -1,6 +1,6 @@
 //! `sane risk film`: an episode as an animated GIF, and as single pictures if wanted.
 
-use super::looking::{Looking, Noise, bar, raster, sorted};
+use super::looking::{Looking, Noise, bar, raster, remove_stale, sorted};
 use crate::output::{Failure, Outcome, Output};
 use anyhow::{Context, anyhow};
 use sane_lab::risk::{Film, FilmFrame, Filming, film};
@@ -21,7 +21,7 @@ const CONSOLE_RATE: f64 = 60.0;
     sane risk film runs/boxing/q-sane/seed-1                          # into its folder risk/film.gif\n  \
     sane risk film runs/boxing/q-sane/seed-1 --episode 3 --from 200 --length 150 -o fight.gif\n  \
     sane risk film runs/risky-road/sane/seed-1 --frames pictures      # also a PNG per interaction\n\n\
-    One picture per interaction, at the speed of the game (15 per second on Atari). An orange frame and an orange tick\n\
+    One picture per interaction, at the speed of the game (15 per second on Atari). An orange frame and an orange tick \
     say that the noise-free network would have chosen another action.")]
 pub struct Args {
     #[command(flatten)]
@@ -64,11 +64,11 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.note("stopped; nothing was written");
         return Ok(());
     };
-    let spec = opened.run.spec();
+    let spec = opened.trained.spec();
     let skip = f64::from(spec.frame_skip.0);
     let own_rate = if 1.0 < skip { CONSOLE_RATE / skip } else { SMALL_WORLD_RATE };
     let rate = args.fps.map_or(own_rate, f64::from);
-    let title = format!("{}, {}, episode {}", spec.name, opened.run.config.agent, args.episode);
+    let title = format!("{}, {}, episode {}", spec.name, opened.trained.config.agent, args.episode);
     let shots = frames.iter().map(|frame| Shot { state: frame.state.clone(), return_raw: frame.return_raw }).collect();
     let pictures =
         frames.into_iter().map(|FilmFrame { picture, .. }| raster(picture)).collect::<Result<Vec<Raster>, _>>()?;
@@ -97,6 +97,10 @@ fn write_film(
     for parent in [path.parent().filter(|parent| !parent.as_os_str().is_empty()), folder].into_iter().flatten() {
         fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     }
+    let name = |i: usize| format!("frame-{i:05}.png");
+    if let Some(folder) = folder {
+        remove_stale(folder, "frame", &(0..pictures.len()).map(name).collect::<Vec<_>>())?;
+    }
     let wrong = || format!("cannot write {}", path.display());
     let mut writer = BufWriter::new(fs::File::create(path).with_context(wrong)?);
     let mut gif = GifFile::new(&mut writer, strip.size(), rate).with_context(wrong)?;
@@ -104,7 +108,7 @@ fn write_film(
         let drawn = strip.draw(i, picture).map_err(|reason| anyhow!(reason))?;
         gif.push(&drawn).with_context(wrong)?;
         if let Some(folder) = folder {
-            let path = folder.join(format!("frame-{i:05}.png"));
+            let path = folder.join(name(i));
             let png = drawn.png().map_err(|reason| anyhow!(reason))?;
             fs::write(&path, png).with_context(|| format!("cannot write {}", path.display()))?;
         }

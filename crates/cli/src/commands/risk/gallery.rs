@@ -1,6 +1,6 @@
 //! `sane risk gallery`: the states with the smallest and largest |σ| as annotated pictures and a page.
 
-use super::looking::{Looking, Noise, bar, raster, sorted, write_all};
+use super::looking::{Looking, Noise, bar, raster, remove_stale, sorted, write_all};
 use crate::output::{Outcome, Output};
 use sane_lab::risk::{Gallery, GalleryFound, gallery};
 use sane_report::plot::Raster;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
     sane risk gallery runs/boxing/q-sane/seed-1                       # into its folder risk/gallery\n  \
     sane risk gallery runs/boxing/sane/seed-1 --states 12 --interactions 50000 -o pictures\n  \
     sane risk gallery runs/risky-road/sane/seed-1 --noise on --json\n\n\
-    What comes out: index.html (one page, opens from disk, nothing else needed), smallest-1.png, …, largest-1.png, …,\n\
+    What comes out: index.html (one page, opens from disk, nothing else needed), smallest-1.png, …, largest-1.png, …, \
     and gallery.json with σ, action values and action of each state. The same command gives the same bytes.")]
 pub struct Args {
     #[command(flatten)]
@@ -54,7 +54,12 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     };
     let pictures = pictures.into_iter().map(raster).collect::<Result<Vec<Raster>, _>>()?;
     let folder = args.output.unwrap_or_else(|| args.looking.run.join("risk/gallery"));
-    write_all(&folder, &gallery_files(&gallery, &pictures)?)?;
+    let files = gallery_files(&gallery, &pictures)?;
+    let names: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    for end in ["smallest", "largest"] {
+        remove_stale(&folder, end, &names)?;
+    }
+    write_all(&folder, &files)?;
     for (end, shown) in [("smallest", &gallery.smallest), ("largest", &gallery.largest)] {
         if shown.len() < wanted.states {
             output.note(format_args!(

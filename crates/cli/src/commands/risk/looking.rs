@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_env::{AgentSteps, Picture};
 use sane_lab::risk::Look;
-use sane_lab::{LabError, NoiseMode, Run, WorldSource, read_config, read_run, stop_on_signals};
+use sane_lab::{LabError, NoiseMode, Trained, WorldSource, read_config, read_trained, stop_on_signals};
 use sane_report::OutputFile;
 use sane_report::plot::Raster;
 use std::fs;
@@ -51,8 +51,8 @@ impl From<Noise> for NoiseMode {
 
 /// A run read from its folder, ready to be looked at.
 pub struct Opened {
-    /// The run.
-    pub run: Run,
+    /// What the run has learned.
+    pub trained: Trained,
     source: WorldSource,
     start_seed: u64,
     stop: Arc<AtomicBool>,
@@ -63,16 +63,17 @@ impl Looking {
     pub fn open(&self, output: &Output) -> Result<Opened, Failure> {
         let config = read_config(&self.run)?;
         let source = WorldSource::open(&config.world, self.roms.as_deref(), &mut |news| output.note(news))?;
-        let run = read_run(&self.run, &source, self.checkpoint.map(AgentSteps))?;
-        Ok(Opened { run, source, start_seed: self.start_seed, stop: stop_on_signals()? })
+        let trained = read_trained(&self.run, &source, self.checkpoint.map(AgentSteps))?;
+        trained.notes.iter().for_each(|note| output.note(note));
+        Ok(Opened { trained, source, start_seed: self.start_seed, stop: stop_on_signals()? })
     }
 }
 
 impl Opened {
     /// What to look at.
     pub fn look(&self, noise: Noise) -> Look<'_> {
-        let Self { run, source, start_seed, stop } = self;
-        Look { run, source, noise: noise.into(), start_seed: *start_seed, stop }
+        let Self { trained, source, start_seed, stop } = self;
+        Look { trained, source, noise: noise.into(), start_seed: *start_seed, stop }
     }
 }
 
@@ -103,6 +104,21 @@ pub fn write_all(folder: &Path, files: &[OutputFile]) -> Result<(), Failure> {
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         fs::write(&path, &file.bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Removes numbered pictures of an earlier call, which would be taken for this one's: those named `beginning`-number.png
+/// that are not among `kept`.
+pub fn remove_stale(folder: &Path, beginning: &str, kept: &[String]) -> Result<(), Failure> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = name.strip_prefix(beginning).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".png"));
+        let is_picture = number.is_some_and(|number| number.parse::<u64>().is_ok());
+        if is_picture && !kept.contains(&name) {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
     }
     Ok(())
 }

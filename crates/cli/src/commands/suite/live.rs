@@ -16,6 +16,9 @@ const MOST_BARS: usize = 24;
 const DRAW: Duration = Duration::from_millis(250);
 const LOG: Duration = Duration::from_secs(30);
 
+/// What does not fit beside the bar is cut off: a line that wraps would be left behind when the table is drawn anew.
+const TEMPLATE: &str = "{bar:12} {percent:>3} % {wide_msg}";
+
 /// The table.
 pub struct Live {
     output: Output,
@@ -33,7 +36,7 @@ impl Live {
         let bars = on_terminal.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
         let whole = ProgressBar::hidden();
         let whole = bars.as_ref().map_or(whole, |bars| bars.add(ProgressBar::new(1)));
-        whole.set_style(style("{bar:24} {percent:>3} % {msg}"));
+        whole.set_style(style(TEMPLATE));
         let only_running = MOST_BARS < runs;
         Self { output, bars, whole, by_run: BTreeMap::new(), only_running, shown: Instant::now() }
     }
@@ -85,7 +88,7 @@ impl Live {
         }
         let bar = self.by_run.entry(run.run.clone()).or_insert_with(|| {
             let bar = bars.insert_before(&self.whole, ProgressBar::new(run.total_interactions));
-            bar.set_style(style("{bar:24} {percent:>3} % {msg}"));
+            bar.set_style(style(TEMPLATE));
             bar
         });
         bar.set_length(run.total_interactions);
@@ -104,7 +107,7 @@ fn line(run: &RunStatus) -> String {
         && let Some(speed) = run.interactions_per_second
     {
         let left = run.total_interactions.saturating_sub(run.interactions) as f64;
-        words.push(format!("{speed:.0}/s · ETA {}", duration(left / speed.max(1e-9))));
+        words.push(format!("ETA {} · {speed:.0}/s", duration(left / speed.max(1e-9))));
     }
     words.extend(run.return_mean_last_100.map(|mean| format!("return {mean:.2}")));
     words.extend(run.reason.clone());

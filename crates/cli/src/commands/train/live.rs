@@ -24,7 +24,8 @@ impl Live {
     pub fn new(output: Output, events_as_json: bool, from: u64, total: u64) -> Self {
         let on_terminal = std::io::stderr().is_terminal() && !output.is_quiet();
         let bar = on_terminal.then(|| {
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}").expect("the template is right");
+            // What does not fit is cut off: a line that wraps would be left behind when the bar is drawn anew.
+            let style = ProgressStyle::with_template("{bar:12} {pos}/{len} {wide_msg}").expect("the template is right");
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
             bar.set_position(from);
             bar

@@ -1,0 +1,117 @@
+//! What a run has learned so far, without the run: a checkpoint's learner and where it stood. Measuring, showing and
+//! exporting a policy need no more, so the replay, by far the largest part of a checkpoint, is not read.
+
+use crate::LabError;
+use crate::checkpoint::CheckpointStore;
+use crate::config::RunConfig;
+use crate::folder::read_config;
+use crate::rng::RngStreams;
+use crate::run::Parts;
+use crate::world::WorldSource;
+use sane_agent::Learner;
+use sane_env::{AgentSteps, EnvSpec};
+use std::path::Path;
+
+/// A learner at some point of its run.
+pub struct Trained {
+    /// What the run is.
+    pub config: RunConfig,
+    /// How far it had come.
+    pub interactions: AgentSteps,
+    /// Who learned.
+    pub learner: Learner,
+    /// Damaged checkpoints that were passed over, and why: one sentence each.
+    pub notes: Vec<String>,
+    spec: EnvSpec,
+}
+
+impl Trained {
+    /// The learner of a run that has not begun.
+    pub fn untrained(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
+        config.check()?;
+        let spec = source.make(config.seed)?.spec().clone();
+        let learner = Learner::new(&config.learner, &spec, &mut RngStreams::from_seed(config.seed).init)?;
+        Ok(Self { config: config.clone(), interactions: AgentSteps(0), learner, notes: Vec::new(), spec })
+    }
+
+    /// What the world it learned in says about itself.
+    pub fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+}
+
+/// The learner of the run in `folder` as its newest checkpoint has it, or the one at `interactions`; nothing is written.
+/// What is read is checked against its digests; the files of the replay are not opened.
+pub fn read_trained(
+    folder: &Path,
+    source: &WorldSource,
+    interactions: Option<AgentSteps>,
+) -> Result<Trained, LabError> {
+    let mut trained = Trained::untrained(&read_config(folder)?, source)?;
+    let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"))?;
+    let loaded = match interactions {
+        Some(wanted) => Some(checkpoints.load_parts(wanted)?),
+        None => checkpoints.load_latest_parts()?,
+    };
+    let (interactions, parts) = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
+    trained.learner.load_state(&Parts(parts).get("learner")?)?;
+    (trained.interactions, trained.notes) = (interactions, checkpoints.warnings());
+    Ok(trained)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::{OpenRun, Start, open_run, read_run};
+    use crate::preset::Preset;
+    use std::fs;
+    use std::path::PathBuf;
+    use std::sync::atomic::AtomicBool;
+
+    fn finished_run(folder: &Path) -> WorldSource {
+        let mut config = Preset::RiskyRoad.config("risky-road", "sane").unwrap();
+        config.training.total_interactions = AgentSteps(700);
+        config.training.learning_starts = AgentSteps(300);
+        // Small, so that segments are short and the replay of a short run has files of its own.
+        config.replay.capacity = 1_000;
+        config.record.film_interval = 0;
+        let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
+        let OpenRun { mut run, mut files, .. } = open_run(folder, &config, &source, Start::Continue).unwrap();
+        crate::train(&mut run, &mut files, &mut (), &AtomicBool::new(false)).unwrap();
+        source
+    }
+
+    fn files(folder: &Path, beginning: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(beginning)).collect()
+    }
+
+    #[test]
+    fn a_policy_is_read_without_the_replay_and_is_that_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = finished_run(folder.path());
+        let whole = read_run(folder.path(), &source, None).unwrap();
+        let segments = files(folder.path(), "replay-");
+        assert!(!segments.is_empty(), "the replay has files of its own");
+        segments.iter().for_each(|path| fs::remove_file(path).unwrap());
+        let trained = read_trained(folder.path(), &source, None).unwrap();
+        assert_eq!((trained.interactions, trained.spec()), (AgentSteps(700), whole.spec()));
+        let values = |learner: &Learner| -> Vec<f32> { learner.export().into_iter().flat_map(|t| t.values).collect() };
+        assert_eq!(values(&trained.learner), values(&whole.learner));
+        assert!(read_run(folder.path(), &source, None).is_err(), "the whole run needs its replay");
+    }
+
+    #[test]
+    fn a_flipped_bit_in_what_is_read_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = finished_run(folder.path());
+        for body in files(folder.path(), "body-") {
+            let mut bytes = fs::read(&body).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(&body, bytes).unwrap();
+        }
+        let error = read_trained(folder.path(), &source, None).err().unwrap().to_string();
+        assert!(error.contains("no checkpoint") && error.contains("digest"), "{error}");
+    }
+}

@@ -7,7 +7,8 @@ use crate::world::WorldSource;
 use safetensors::tensor::{Dtype, TensorView};
 use sane_agent::{ActMode, Policy};
 use sane_env::Element;
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Writes the online network's parameters and, as metadata, what is needed to use them.
@@ -104,5 +105,45 @@ fn write<'a>(
     path: &Path,
 ) -> Result<(), LabError> {
     let bytes = safetensors::serialize(views, Some(metadata)).expect("names and shapes were checked");
-    std::fs::write(path, bytes).map_err(LabError::io("write", path))
+    std::fs::write(path, in_one_order(&bytes)).map_err(LabError::io("write", path))
+}
+
+/// The same safetensors file with its header in alphabetical order. The library writes the metadata in the order of a hash
+/// table, which is another one each time; the same run must give the same bytes.
+pub fn in_one_order(file: &[u8]) -> Vec<u8> {
+    const LENGTH: usize = size_of::<u64>();
+    let (length, rest) = file.split_first_chunk::<LENGTH>().expect("a file begins with the length of its header");
+    let (header, tensors) = rest.split_at(u64::from_le_bytes(*length) as usize);
+    let header: BTreeMap<String, BTreeMap<String, Value>> =
+        serde_json::from_slice(header).expect("a header names tensors and their fields");
+    let mut text = serde_json::to_vec(&header).expect("what was read can be written");
+    // Tensors begin at a multiple of eight bytes.
+    text.resize(text.len().next_multiple_of(LENGTH), b' ');
+    let mut sorted = (text.len() as u64).to_le_bytes().to_vec();
+    sorted.extend(text);
+    sorted.extend_from_slice(tensors);
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_tensors_and_metadata_are_the_same_file() {
+        let values = bytes_of(&[1.0, 2.0, 3.0]);
+        let file = || {
+            let views = ["b", "a"].map(|name| (name, view(Dtype::F32, &[3], &values)));
+            let metadata = (0..20).map(|i| (format!("key {i}"), format!("value {i}"))).collect();
+            in_one_order(&safetensors::serialize(views, Some(metadata)).unwrap())
+        };
+        let first = file();
+        for _ in 0..5 {
+            assert_eq!(file(), first);
+        }
+        let read = safetensors::SafeTensors::deserialize(&first).expect("it is still such a file");
+        assert_eq!(read.tensor("a").unwrap().data(), values);
+        let (_, header) = safetensors::SafeTensors::read_metadata(&first).unwrap();
+        assert_eq!(header.metadata().as_ref().unwrap()["key 7"], "value 7");
+    }
 }

@@ -47,7 +47,7 @@ pub use config::{
 pub use digest::Digest;
 pub use error::LabError;
 pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference};
-pub use export::{dump_states, export_policy};
+pub use export::{dump_states, export_policy, in_one_order};
 pub use folder::{OpenRun, RunFiles, Start, default_folder, open_run, read_config, read_run, record_evaluation};
 pub use journal::{Journal, resident_bytes};
 pub use lock::LockError;

@@ -36,7 +36,7 @@ impl Place {
     pub fn train(&self, world: &str, folder: &Path, more: &[&str]) -> Command {
         let start = ["train", world, "--agent", "sane", "--threads", "1", "--set", "record.interval=200"];
         let mut command = self.sane(&start);
-        command.args(["--set", "training.learning_starts=100", "--set", "replay.capacity=1000", "--out"]);
+        command.args(["--set", "training.learning_starts=200", "--set", "replay.capacity=1000", "--out"]);
         command.arg(folder).args(more);
         command
     }

@@ -42,7 +42,7 @@ impl Preset {
         (
             Self::Gym,
             "gym",
-            "small Gymnasium environments: 100 thousand interactions, a network that suits the observations",
+            "small Gymnasium environments: 100 thousand interactions (q-sane 250), a network that suits them",
         ),
     ];
 

@@ -5,11 +5,11 @@
 use crate::network::{Grain, Mechanism, Network};
 use crate::noise::PassNoise;
 use crate::objective::{Objective, Regulariser};
-use crate::pass::{Element, Pass, deviations, rank_one, sigma_index};
+use crate::pass::{Pass, deviations, rank_one, sigma_index};
 use crate::perturbation;
 use crate::rows::for_each_row;
 use crate::weight_noise::WeightNoise;
-use sane_nn::{Adam, Buffer, Dense, Head, InputGradient, Matrix, Trace};
+use sane_nn::{Adam, Buffer, Dense, DenseUpdate, Head, InputGradient, Matrix, Observations, Trace};
 
 /// Derivatives of a batch and room to compute them.
 #[derive(Debug, Clone)]
@@ -104,25 +104,39 @@ impl Backward {
         kl
     }
 
-    /// The convolutions' derivatives into `flat`.
-    pub fn through_torso(&mut self, network: &mut Network, params: &[f32], pass: &Pass, states: &[u8], kind: Element) {
-        if network.learns_features {
-            let observations = pass.observations(states, kind);
-            let (features, d_features) = (&pass.features, &mut self.d_features);
-            network.torso.backward(params, observations, &self.trace, features, d_features, &mut self.flat);
-        }
-    }
-
-    /// Adam's step, fused with the derivatives of the dense weights, which are never stored.
-    pub fn update(&mut self, network: &Network, params: &mut [f32], adam: &mut Adam, pass: &Pass) {
+    /// The convolutions' derivatives into `flat`, and Adam's step on everything, fused with the derivatives of the dense weights,
+    /// which are never stored and fill the gaps that the convolutions leave.
+    pub fn update(
+        &mut self,
+        network: &mut Network,
+        params: &mut [f32],
+        adam: &mut Adam,
+        pass: &Pass,
+        observations: Observations<'_>,
+    ) {
         adam.begin_step();
-        adam.apply(params, &self.flat, network.torso.param_range());
-        for (k, layer) in network.layers.iter().enumerate() {
-            let x = if k == 0 { &pass.features } else { &pass.y[k - 1] };
-            layer.mean.update(params, adam, &mut self.flat, x, &self.d_y[k]);
+        let Network { torso, layers, module, .. } = network;
+        let (d_y, d_scaled_y, d_module) = (&self.d_y, &self.d_scaled_y, &self.d_module);
+        let inputs = |k: usize| if k == 0 { &pass.features } else { &pass.y[k - 1] };
+        let of_layers = layers.iter().enumerate().flat_map(|(k, layer)| {
+            let deviation = layer.deviation.as_ref().zip(pass.scaled_x.get(k)).zip(d_scaled_y.get(k));
+            [
+                Some(DenseUpdate { layer: &layer.mean, x: inputs(k), dy: &d_y[k] }),
+                deviation.map(|((layer, x), dy)| DenseUpdate { layer, x, dy }),
+            ]
+        });
+        let of_module = module.iter().enumerate().map(|(k, layer)| {
+            let x = if k == 0 { &pass.features } else { &pass.module[k - 1] };
+            Some(DenseUpdate { layer, x, dy: &d_module[k] })
+        });
+        let dense = adam.weight_updates(params, of_layers.chain(of_module).flatten());
+        torso.backward(observations, &self.trace, &pass.features, &self.d_features, &mut self.flat, dense);
+        adam.apply(params, &self.flat, torso.param_range());
+        for (k, layer) in layers.iter().enumerate() {
+            layer.mean.update_bias(params, adam, &mut self.flat, &self.d_y[k]);
             if let Some(deviation) = &layer.deviation {
                 match self.d_scaled_y.get(k) {
-                    Some(dy) => deviation.update(params, adam, &mut self.flat, &pass.scaled_x[k], dy),
+                    Some(dy) => deviation.update_bias(params, adam, &mut self.flat, dy),
                     None => {
                         adam.apply(params, &self.flat, deviation.weight_range());
                         deviation.bias_range().into_iter().for_each(|range| adam.apply(params, &self.flat, range));
@@ -130,9 +144,8 @@ impl Backward {
                 }
             }
         }
-        for (k, dense) in network.module.iter().enumerate() {
-            let x = if k == 0 { &pass.features } else { &pass.module[k - 1] };
-            dense.update(params, adam, &mut self.flat, x, &self.d_module[k]);
+        for (dense, dy) in module.iter().zip(&self.d_module) {
+            dense.update_bias(params, adam, &mut self.flat, dy);
         }
         if let Mechanism::Constant { sigma } = network.mechanism {
             adam.apply(params, &self.flat, network.layout.range(sigma));
@@ -140,7 +153,9 @@ impl Backward {
     }
 
     /// The derivatives of all weights into `flat`, for steps that need them whole.
-    pub fn store(&mut self, network: &Network, pass: &Pass) {
+    pub fn store(&mut self, network: &mut Network, pass: &Pass, observations: Observations<'_>) {
+        let (features, d_features, none) = (&pass.features, &self.d_features, std::iter::empty());
+        network.torso.backward(observations, &self.trace, features, d_features, &mut self.flat, none);
         for (k, layer) in network.layers.iter().enumerate() {
             let x = if k == 0 { &pass.features } else { &pass.y[k - 1] };
             layer.mean.gradient(&mut self.flat, x, &self.d_y[k]);

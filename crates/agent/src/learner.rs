@@ -3,6 +3,7 @@
 use crate::backward::Backward;
 use crate::exploration::QFeatures;
 use crate::extra_features::ExtraFeatures;
+use crate::network::Network;
 use crate::noise::NoiseUser;
 use crate::objective::{Objective, Regulariser};
 use crate::pass::{HeadMode, Pass};
@@ -63,6 +64,8 @@ pub(crate) struct Workspace {
     pub(crate) online: Pass,
     pub(crate) target: Pass,
     pub(crate) selector: Option<Pass>,
+    /// Scratch of the passes over s', which run beside the one over s.
+    target_network: Network,
     backward: Backward,
     pub(crate) targets: Vec<f32>,
     q_taken: Vec<f32>,
@@ -232,30 +235,28 @@ impl Learner {
             Exploration::QSane { q_features, .. } => *q_features,
             _ => QFeatures::Clean,
         };
-        let passes = [(&mut work.online, NoiseUser::Online), (&mut work.target, NoiseUser::Target)];
-        let selector = work.selector.as_mut().map(|pass| (pass, NoiseUser::Selector));
-        for (pass, user) in passes.into_iter().chain(selector) {
-            pass.noise.iter_mut().for_each(|noise| noise.draw(kernel, draw, user));
-        }
-        probe.finished(Phase::Noise);
-
-        work.target.hidden(network, target, &batch.next_states, kind, None);
-        if let Some(pass) = &mut work.selector {
-            pass.hidden(network, params, &batch.next_states, kind, None);
-        }
-        probe.finished(Phase::TargetTorso);
-        work.target.head(network, target, HeadMode::Noisy, q_features, sources, &batch.next_states);
-        if let Some(pass) = &mut work.selector {
-            pass.head(network, params, HeadMode::Noisy, q_features, sources, &batch.next_states);
-        }
+        let Workspace { online, target: next, selector, target_network, backward, .. } = work;
+        // Both passes at once: threads that one of them leaves idle at its ends help with the other.
+        rayon::join(
+            || {
+                next.draw(kernel, draw, NoiseUser::Target);
+                next.hidden(target_network, target, &batch.next_states, kind, None);
+                next.head(target_network, target, HeadMode::Noisy, q_features, sources, &batch.next_states);
+                if let Some(pass) = selector {
+                    pass.draw(kernel, draw, NoiseUser::Selector);
+                    pass.hidden(target_network, params, &batch.next_states, kind, None);
+                    pass.head(target_network, params, HeadMode::Noisy, q_features, sources, &batch.next_states);
+                }
+            },
+            || {
+                online.draw(kernel, draw, NoiseUser::Online);
+                online.hidden(network, params, &batch.states, kind, Some(&mut backward.trace));
+                online.head(network, params, HeadMode::Noisy, q_features, sources, &batch.states);
+            },
+        );
         work.fill_targets(batch, config.gamma);
-        probe.finished(Phase::TargetHead);
-
-        work.online.hidden(network, params, &batch.states, kind, Some(&mut work.backward.trace));
-        probe.finished(Phase::OnlineTorso);
-        work.online.head(network, params, HeadMode::Noisy, q_features, sources, &batch.states);
         let mut loss = work.td_loss(batch);
-        probe.finished(Phase::OnlineHead);
+        probe.finished(Phase::Forward);
 
         let learn_step = adam.steps() + 1;
         let report = |work: &Workspace, params: &[f32], what, value| LearnError::NotFinite {
@@ -277,14 +278,12 @@ impl Learner {
         let Workspace { online, backward, .. } = work;
         loss += backward.down_to_features(network, params, online, regulariser.as_ref());
         probe.finished(Phase::HeadBackward);
-        backward.through_torso(network, params, online, &batch.states, kind);
-        probe.finished(Phase::TorsoBackward);
-
+        let observations = online.observations(&batch.states, kind);
         let mut gradient_norm = None;
         if regulariser.is_none() && config.clip_gradient_norm.is_none() {
-            backward.update(network, params, adam, online);
+            backward.update(network, params, adam, online, observations);
         } else {
-            backward.store(network, online);
+            backward.store(network, online, observations);
             if let Some(weights) = &regulariser {
                 loss += backward.add_parameter_kl(network, params, weights);
             }
@@ -328,6 +327,7 @@ impl Learner {
             online,
             target: pass(),
             selector: config.double_q.then(pass),
+            target_network: network.clone(),
             targets: vec![0.0; batch],
             q_taken: vec![0.0; batch],
             slope: vec![0.0; batch],

@@ -3,13 +3,13 @@
 use crate::exploration::{NoiseForm, QFeatures};
 use crate::extra_features::{FeatureContext, FeatureSources};
 use crate::network::{Grain, Mechanism, Network};
-use crate::noise::PassNoise;
+use crate::noise::{NoiseUser, PassNoise};
 use crate::perturbation;
 use crate::perturbed_layer::RankOne;
 use crate::rows::{for_each_row, for_each_row_and_number};
 use crate::weight_noise::{Deviations, WeightNoise};
 use crate::{Exploration, SigmaStats};
-use sane_nn::{Activation, Matrix, Observations, Trace};
+use sane_nn::{Activation, Kernel, Matrix, Observations, Trace};
 
 /// Which action values a pass computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,11 @@ impl Pass {
             noise: noise.map(|noise| PassNoise::new(noise, &ends, batch)),
             floats: Vec::new(),
         }
+    }
+
+    /// Draws the noise of the pass, where it has some.
+    pub fn draw(&mut self, kernel: Kernel, draw: u64, user: NoiseUser) {
+        self.noise.iter_mut().for_each(|noise| noise.draw(kernel, draw, user));
     }
 
     /// Q(s, ·) of the pass, [B, A].

@@ -4,47 +4,23 @@
 /// Parts of a learn step, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Random numbers were drawn.
-    Noise,
-    /// h(s') of the target network (and of the online network, with double-Q).
-    TargetTorso,
-    /// Q(s', ·) and the targets.
-    TargetHead,
-    /// h(s) of the online network.
-    OnlineTorso,
-    /// Q(s, ·) and σ(s).
-    OnlineHead,
-    /// Derivatives of the dense layers and the module, and their update.
+    /// Noise, Q(s', ·) of the target network and Q(s, ·) of the online network, which are computed side by side.
+    Forward,
+    /// Derivatives of the dense layers and the module, down to h(s).
     HeadBackward,
-    /// Derivatives of the convolutions.
-    TorsoBackward,
-    /// What is left of the update, and the statistics.
+    /// Derivatives of the convolutions and of all weights, the optimiser's step, the statistics.
     Update,
 }
 
 impl Phase {
     /// All of them, in order.
-    pub const ALL: [Self; 8] = [
-        Self::Noise,
-        Self::TargetTorso,
-        Self::TargetHead,
-        Self::OnlineTorso,
-        Self::OnlineHead,
-        Self::HeadBackward,
-        Self::TorsoBackward,
-        Self::Update,
-    ];
+    pub const ALL: [Self; 3] = [Self::Forward, Self::HeadBackward, Self::Update];
 
     /// A name for a table.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Noise => "noise",
-            Self::TargetTorso => "target-torso",
-            Self::TargetHead => "target-head",
-            Self::OnlineTorso => "online-torso",
-            Self::OnlineHead => "online-head",
+            Self::Forward => "forward",
             Self::HeadBackward => "head-backward",
-            Self::TorsoBackward => "torso-backward",
             Self::Update => "update",
         }
     }

@@ -3,9 +3,14 @@
 //! Forward and weight gradient share out the panels of sixteen outputs among threads; the input gradient is in
 //! `input_gradient.rs`. No result depends on who computes which panel.
 
+mod update;
+
+pub use update::{DenseUpdate, WeightUpdate};
+
 use crate::adam::Adam;
 use crate::buffer::Buffer;
 use crate::error::NnError;
+use crate::in_order::in_order;
 use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
 use crate::matrix::{Matrix, into_panels};
 use crate::offsets::Offsets;
@@ -165,7 +170,7 @@ impl Dense {
         if batch * self.inputs * self.outputs < SMALL_WORK {
             scratch.chunks_mut(task).enumerate().for_each(|(i, out)| run(i, out));
         } else {
-            scratch.par_chunks_mut(task).enumerate().for_each(|(i, out)| run(i, out));
+            in_order(scratch.chunks_mut(task).enumerate(), |(i, out)| run(i, out));
         }
         for (b, row) in y.as_mut_slice().chunks_mut(panels * LANES).enumerate() {
             for (panel, out) in row.chunks_mut(LANES).enumerate() {
@@ -201,29 +206,11 @@ impl Dense {
         }
     }
 
-    /// The weight gradient and the Adam step on weight and bias in one pass: the gradient of the weight is never stored.
-    /// `gradients` only serves the bias. To be called between [`Adam::begin_step`] and the next; the input gradient, which
-    /// needs the weights as they were, comes before.
-    pub fn update(&self, params: &mut [f32], adam: &mut Adam, gradients: &mut [f32], x: &Matrix, dy: &Matrix) {
+    /// The bias's gradient and Adam's step on it; `gradients` holds the one in between. The weight's is a [`WeightUpdate`].
+    pub fn update_bias(&self, params: &mut [f32], adam: &mut Adam, gradients: &mut [f32], dy: &Matrix) {
         self.bias_gradient(gradients, dy);
         if let Some(range) = self.bias.clone() {
             adam.apply(params, gradients, range);
-        }
-        let panel_len = self.inputs * LANES;
-        let (coefficients, m, v) = adam.parts(self.weight.clone());
-        let run = |task: usize, p: &mut [f32], m: &mut [f32], v: &mut [f32]| {
-            self.for_each_block(x, dy, task, p.len() / panel_len, |product, at| {
-                self.kernel.product_adam(product, &coefficients, &mut p[at..], &mut m[at..], &mut v[at..]);
-            });
-        };
-        let p = &mut params[self.weight.clone()];
-        let len = TASK_PANELS * panel_len;
-        if self.is_small(x) {
-            let tasks = p.chunks_mut(len).zip(m.chunks_mut(len)).zip(v.chunks_mut(len));
-            tasks.enumerate().for_each(|(task, ((p, m), v))| run(task, p, m, v));
-        } else {
-            let tasks = p.par_chunks_mut(len).zip(m.par_chunks_mut(len)).zip(v.par_chunks_mut(len));
-            tasks.enumerate().for_each(|(task, ((p, m), v))| run(task, p, m, v));
         }
     }
 

@@ -9,6 +9,7 @@
 
 use crate::buffer::Buffer;
 use crate::dense::{Dense, SMALL_WORK};
+use crate::in_order::in_order;
 use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
 use crate::matrix::Matrix;
 use crate::offsets::Offsets;
@@ -120,7 +121,7 @@ impl InputGradient {
         if work < SMALL_WORK {
             dx_columns.chunks_mut(task).enumerate().for_each(run);
         } else {
-            dx_columns.par_chunks_mut(task).enumerate().for_each(run);
+            in_order(dx_columns.chunks_mut(task).enumerate(), run);
         }
         let (kernel, width, stride) = (self.kernel, self.width, dx.stride());
         let turn = |(panel, rows): (usize, &mut [f32])| {

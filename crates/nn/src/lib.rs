@@ -65,11 +65,16 @@
 //! into_hidden.compute(&online, &[Head { layer: &fc2, dy: &d_q, input_scale: None }], &mut d_hidden);
 //! kernel.relu_backward(d_hidden.as_mut_slice(), hidden.as_slice());
 //! into_features.compute(&online, &[Head { layer: &fc1, dy: &d_hidden, input_scale: None }], &mut d_features);
-//! torso.backward(&online, Observations::Bytes(&states), &trace, &features, &d_features, &mut gradients);
 //! adam.begin_step();
+//! let dense = [
+//!     DenseUpdate { layer: &fc1, x: &features, dy: &d_hidden },
+//!     DenseUpdate { layer: &fc2, x: &hidden, dy: &d_q },
+//! ];
+//! let meanwhile = adam.weight_updates(&mut online, dense.into_iter());
+//! torso.backward(Observations::Bytes(&states), &trace, &features, &d_features, &mut gradients, meanwhile);
 //! adam.apply(&mut online, &gradients, torso.param_range());
-//! fc1.update(&mut online, &mut adam, &mut gradients, &features, &d_hidden);
-//! fc2.update(&mut online, &mut adam, &mut gradients, &hidden, &d_q);
+//! fc1.update_bias(&mut online, &mut adam, &mut gradients, &d_hidden);
+//! fc2.update_bias(&mut online, &mut adam, &mut gradients, &d_q);
 //! # Ok(()) }
 //! ```
 //!
@@ -86,6 +91,7 @@ mod buffer;
 mod conv;
 mod dense;
 mod error;
+mod in_order;
 mod init;
 mod input_gradient;
 mod kernels;
@@ -100,7 +106,7 @@ mod winograd;
 pub use adam::{Adam, AdamConfig, clip_scale, global_norm};
 pub use buffer::Buffer;
 pub use conv::{ConvSpec, ImageShape};
-pub use dense::{Dense, DenseSpec};
+pub use dense::{Dense, DenseSpec, DenseUpdate, WeightUpdate};
 pub use error::NnError;
 pub use init::Init;
 pub use input_gradient::{Head, InputGradient};

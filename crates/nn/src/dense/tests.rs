@@ -106,7 +106,9 @@ fn train(built: &Built, kernel: Kernel, is_fused: bool) -> (Vec<f32>, Vec<f32>) 
     for _ in 0..3 {
         adam.begin_step();
         if is_fused {
-            layer.update(&mut params, &mut adam, &mut gradients, x, dy);
+            let update = DenseUpdate { layer, x, dy };
+            adam.weight_updates(&mut params, std::iter::once(update)).for_each(WeightUpdate::run);
+            layer.update_bias(&mut params, &mut adam, &mut gradients, dy);
         } else {
             layer.gradient(&mut gradients, x, dy);
             adam.apply(&mut params, &gradients, 0..layout.len());

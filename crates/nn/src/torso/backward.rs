@@ -7,6 +7,8 @@ use super::forward::Observed;
 use super::{EXAMPLES, Layer, Observations, Room, Torso, Trace, activations, group_count};
 use crate::buffer::Buffer;
 use crate::conv::Conv;
+use crate::dense::WeightUpdate;
+use crate::in_order::in_order;
 use crate::kernels::{From, Kernel};
 use crate::matrix::Matrix;
 use rayon::prelude::*;
@@ -17,29 +19,29 @@ const SUM_TASK: usize = 4096;
 
 impl Torso {
     /// Gradients of all convolution parameters, overwriting their range of `gradients`. `d_features` is the gradient of the
-    /// features as the heads see them; `observations`, `trace` and `features` are those of the forward pass.
-    pub fn backward(
+    /// features as the heads see them; `observations`, `trace` and `features` are those of the forward pass, the last with a
+    /// trace. `meanwhile` is run on the way, by threads that have no group left.
+    pub fn backward<'a>(
         &mut self,
-        params: &[f32],
         observations: Observations<'_>,
         trace: &Trace,
         features: &Matrix,
         d_features: &Matrix,
         gradients: &mut [f32],
+        meanwhile: impl Iterator<Item = WeightUpdate<'a>> + Send,
     ) {
         if self.layers.is_empty() {
-            return;
+            return in_order(meanwhile, WeightUpdate::run);
         }
         let batch = self.check(observations, features);
         let shape = (d_features.rows(), d_features.stride());
         assert_eq!(shape, (batch, features.stride()), "torso backward: d_features has another shape than features");
-        self.turn_filters(params);
         let observed = self.observed(observations);
         let Self { kernel, layers, gradients: groups, rooms, params: range, order, .. } = self;
         let backward = Backward { kernel: *kernel, layers, observed, range: range.clone() };
         let per_group = batch.div_ceil(group_count(batch));
         let groups = &mut groups[..batch.div_ceil(per_group)];
-        groups.par_iter_mut().zip(&trace.groups).enumerate().for_each(|(g, (gradient, kept))| {
+        let work_on_group = |g: usize, gradient: &mut [f32], kept: &[Buffer]| {
             let room = &mut *rooms.enter();
             let (begin, end) = (g * per_group, batch.min((g + 1) * per_group));
             for first in (begin..end).step_by(EXAMPLES) {
@@ -51,6 +53,11 @@ impl Torso {
                 }
                 backward.add_examples(kept, Several { examples, begin }, room, gradient);
             }
+        };
+        let all = groups.iter_mut().zip(&trace.groups).enumerate().map(Work::Group).chain(meanwhile.map(Work::Update));
+        in_order(all, |work| match work {
+            Work::Group((g, (gradient, kept))) => work_on_group(g, gradient, kept),
+            Work::Update(update) => update.run(),
         });
         gradients[range.clone()].par_chunks_mut(SUM_TASK).enumerate().for_each(|(task, sum)| {
             let at = task * SUM_TASK..task * SUM_TASK + sum.len();
@@ -60,19 +67,12 @@ impl Torso {
             }
         });
     }
+}
 
-    /// Lays the weights out as the input gradients read them.
-    fn turn_filters(&mut self, params: &[f32]) {
-        self.layers[1..].par_iter_mut().for_each(|layer| {
-            let Layer { conv, winograd, filters_across, .. } = layer;
-            let winograd = winograd.as_ref();
-            let piece = winograd.map_or(conv.transposed_piece(), |winograd| winograd.filters_across_piece());
-            filters_across.par_chunks_mut(piece).enumerate().for_each(|(piece, out)| match winograd {
-                Some(winograd) => winograd.filters_across(params, piece, out),
-                None => conv.transpose_piece(params, piece, out),
-            });
-        });
-    }
+/// What a thread may take up: a group of examples with the place of its gradient and its activations, or something smaller.
+enum Work<'g, 'a> {
+    Group((usize, (&'g mut Buffer, &'g Vec<Buffer>))),
+    Update(WeightUpdate<'a>),
 }
 
 /// A few examples of a group that begins at example `begin` of the batch.

@@ -7,9 +7,10 @@ use super::{EXAMPLES, Layer, Observations, Room, Torso, Trace, activations, grou
 use crate::blocks::Blocks;
 use crate::buffer::Buffer;
 use crate::conv::ImageShape;
+use crate::in_order::in_order;
 use crate::kernels::Kernel;
 use crate::matrix::Matrix;
-use crate::winograd::Positions;
+use crate::winograd::{Positions, Winograd};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -23,12 +24,12 @@ impl Torso {
         features: &mut Matrix,
     ) {
         let batch = self.check(observations, features);
-        self.transform_filters(params);
+        self.layers.par_iter_mut().for_each(|layer| layer.lay_filters_both_ways(params));
         let observed = self.observed(observations);
         let per_group = batch.div_ceil(group_count(batch));
         let stride = features.stride();
-        let tasks = features.as_mut_slice().par_chunks_mut(per_group * stride).zip(&mut trace.groups);
-        tasks.enumerate().for_each(|(g, (rows, kept))| {
+        let tasks = features.as_mut_slice().chunks_mut(per_group * stride).zip(&mut trace.groups);
+        in_order(tasks.enumerate(), |(g, (rows, kept))| {
             let Room { observation, positions, .. } = &mut *self.rooms.enter();
             let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
             for (n, rows) in rows.chunks_mut(EXAMPLES * stride).enumerate() {
@@ -49,9 +50,9 @@ impl Torso {
             let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
             return pass.one(passing, features.as_mut_slice(), observation);
         }
-        self.transform_filters(params);
+        self.layers.par_iter_mut().for_each(|layer| layer.lay_filters(params));
         let per_group = batch.div_ceil(group_count(batch));
-        features.as_mut_slice().par_chunks_mut(per_group * stride).enumerate().for_each(|(g, rows)| {
+        in_order(features.as_mut_slice().chunks_mut(per_group * stride).enumerate(), |(g, rows)| {
             let Room { observation, passing, positions, .. } = &mut *self.rooms.enter();
             let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
             for (n, rows) in rows.chunks_mut(EXAMPLES * stride).enumerate() {
@@ -61,17 +62,30 @@ impl Torso {
         });
     }
 
-    fn transform_filters(&mut self, params: &[f32]) {
-        self.layers.par_iter_mut().for_each(|Layer { winograd, filters, .. }| {
-            let Some(winograd) = winograd else { return };
-            let pieces = filters.par_chunks_mut(winograd.filters_piece()).enumerate();
-            pieces.for_each(|(piece, out)| winograd.filters(params, piece, out));
-        });
-    }
-
     pub(super) fn observed<'a>(&self, all: Observations<'a>) -> Observed<'a> {
         let blocks = self.layers.first().and_then(|first| first.conv.blocks);
         Observed { kernel: self.kernel, all, shape: self.input, blocks, byte_scale: self.byte_scale }
+    }
+}
+
+impl Layer {
+    /// Lays the weights out as the forward pass reads them.
+    fn lay_filters(&mut self, params: &[f32]) {
+        let Some(winograd) = &self.winograd else { return };
+        let pieces = self.filters.par_chunks_mut(winograd.filters_piece()).enumerate();
+        pieces.for_each(|(piece, out)| winograd.filters(params, piece, out));
+    }
+
+    /// As [`lay_filters`](Self::lay_filters), and as the input gradient of the backward pass will read them.
+    fn lay_filters_both_ways(&mut self, params: &[f32]) {
+        self.lay_filters(params);
+        let Self { conv, winograd, filters_across, .. } = self;
+        let winograd = winograd.as_ref();
+        let piece = winograd.map_or(conv.transposed_piece(), Winograd::filters_across_piece);
+        filters_across.par_chunks_mut(piece).enumerate().for_each(|(piece, out)| match winograd {
+            Some(winograd) => winograd.filters_across(params, piece, out),
+            None => conv.transpose_piece(params, piece, out),
+        });
     }
 }
 

@@ -61,7 +61,7 @@ fn run(case: &Case) -> Outcome {
         }
     }
     let mut gradients = layout.zeros();
-    torso.backward(&params, observations, &trace, &features, &d_features, &mut gradients);
+    torso.backward(observations, &trace, &features, &d_features, &mut gradients, std::iter::empty());
     let features = (0..case.batch).map(|b| torso.features().to_torch(features.row(b))).collect();
     Outcome { layout, params, features, inferred, gradients, weights_on_features }
 }

@@ -40,7 +40,9 @@ pub struct TrainingBench {
 impl TrainingBench {
     /// Fills the replay of a run with preset `paper`; `filled` hears of each transition. `folder` holds its checkpoints.
     pub fn new(folder: &Path, source: &WorldSource, fill: u64, filled: &mut dyn FnMut()) -> Result<Self, LabError> {
-        let config = Preset::Paper.config(&source.config().name, "eps-greedy")?;
+        let mut config = Preset::Paper.config(&source.config().name, "eps-greedy")?;
+        // A film takes at most 0.4 % of the time, but all at once: in a short measurement it would count many times over.
+        config.record.film_interval = 0;
         let mut open = open_run(folder, &config, source, Start::Fresh)?;
         open.run.clock = Clock::at(LATE);
         // The first checkpoint writes the whole replay, later ones what is new since: what counts is one of those.

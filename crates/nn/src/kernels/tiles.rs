@@ -99,6 +99,24 @@ pub(super) struct Patch {
     pub cols: usize,
 }
 
+impl Patch {
+    /// Whether all of its `side` rows and columns lie inside the image.
+    #[inline(always)]
+    pub fn is_whole(&self, side: usize) -> bool {
+        self.rows == side && self.cols == side
+    }
+
+    /// The rows and columns that lie inside.
+    pub fn places(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.rows).flat_map(move |i| (0..self.cols).map(move |j| (i, j)))
+    }
+
+    /// Where a row and column lies.
+    pub fn at(&self, row: usize, col: usize) -> usize {
+        self.first + row * self.down + col * self.right
+    }
+}
+
 /// Where an example's tiles stand among those that are multiplied together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {

@@ -13,7 +13,7 @@
 #![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and column in several arrays at once")]
 
 use super::lanes::Narrow;
-use super::tiles::{Patch, SIDE};
+use super::tiles::{POSITIONS, Patch, SIDE};
 
 /// A transform along one dimension.
 pub(super) trait Transform<V: Narrow, const P: usize, const Q: usize> {
@@ -151,16 +151,25 @@ pub(super) unsafe fn store<V: Narrow>(x: &mut [f32], at: usize, value: V) {
     unsafe { value.store(piece.as_mut_ptr()) }
 }
 
+/// The tile of an image that begins at `patch`; what lies outside the image is zero.
 #[inline(always)]
 pub(super) unsafe fn load_patch<V: Narrow, const P: usize>(x: &[f32], patch: Patch, channel: usize) -> [[V; P]; P] {
+    // SAFETY: the caller's contract, that the processor has these instructions.
     let mut tile = [[unsafe { V::zero() }; P]; P];
-    for i in 0..P {
-        for j in 0..P {
-            if i < patch.rows && j < patch.cols {
-                // SAFETY: the caller's contract, that the processor has these instructions.
-                tile[i][j] = unsafe { load(x, patch.first + i * patch.down + j * patch.right + channel) };
+    if patch.is_whole(P) {
+        // One look at the bounds for the whole tile: most tiles are whole, and this is where a transform spends its time.
+        let x = &x[patch.first + channel..][..(P - 1) * (patch.down + patch.right) + V::WIDTH];
+        for i in 0..P {
+            for j in 0..P {
+                // SAFETY: i and j are at most P − 1, so these lanes end where `x` does or before.
+                tile[i][j] = unsafe { V::load(x.as_ptr().add(i * patch.down + j * patch.right)) };
             }
         }
+        return tile;
+    }
+    for (i, j) in patch.places() {
+        // SAFETY: the caller's contract, that the processor has these instructions.
+        tile[i][j] = unsafe { load(x, patch.at(i, j) + channel) };
     }
     tile
 }
@@ -168,11 +177,13 @@ pub(super) unsafe fn load_patch<V: Narrow, const P: usize>(x: &[f32], patch: Pat
 /// The 16 positions of a tile, `step` floats apart.
 #[inline(always)]
 pub(super) unsafe fn load_positions<V: Narrow>(x: &[f32], at: usize, step: usize) -> [[V; 4]; 4] {
+    let x = &x[at..][..(POSITIONS - 1) * step + V::WIDTH];
     // SAFETY: the caller's contract, that the processor has these instructions.
     let mut tile = [[unsafe { V::zero() }; 4]; 4];
     for i in 0..SIDE {
         for j in 0..SIDE {
-            tile[i][j] = unsafe { load(x, at + (i * SIDE + j) * step) };
+            // SAFETY: the last of the 16 positions ends where `x` does.
+            tile[i][j] = unsafe { V::load(x.as_ptr().add((i * SIDE + j) * step)) };
         }
     }
     tile
@@ -180,28 +191,41 @@ pub(super) unsafe fn load_positions<V: Narrow>(x: &[f32], at: usize, step: usize
 
 #[inline(always)]
 pub(super) unsafe fn store_positions<V: Narrow>(x: &mut [f32], at: usize, step: usize, tile: [[V; 4]; 4]) {
+    let x = &mut x[at..][..(POSITIONS - 1) * step + V::WIDTH];
     for i in 0..SIDE {
         for j in 0..SIDE {
-            // SAFETY: the caller's contract, that the processor has these instructions.
-            unsafe { store(x, at + (i * SIDE + j) * step, tile[i][j]) };
+            // SAFETY: the last of the 16 positions ends where `x` does.
+            unsafe { tile[i][j].store(x.as_mut_ptr().add((i * SIDE + j) * step)) };
         }
     }
 }
 
+/// Replaces every value of the image that belongs to `patch` by what `change` makes of it and of the tile's value.
 #[inline(always)]
-pub(super) unsafe fn add_patch<V: Narrow, const P: usize>(
+pub(super) unsafe fn change_patch<V: Narrow, const P: usize>(
     x: &mut [f32],
     patch: Patch,
     channel: usize,
     tile: [[V; P]; P],
+    change: impl Fn(*const f32, V) -> V,
 ) {
-    for i in 0..P {
-        for j in 0..P {
-            if i < patch.rows && j < patch.cols {
-                let at = patch.first + i * patch.down + j * patch.right + channel;
-                // SAFETY: the caller's contract, that the processor has these instructions.
-                unsafe { store(x, at, load::<V>(x, at).add(tile[i][j])) };
+    if patch.is_whole(P) {
+        let x = &mut x[patch.first + channel..][..(P - 1) * (patch.down + patch.right) + V::WIDTH];
+        for i in 0..P {
+            for j in 0..P {
+                // SAFETY: i and j are at most P − 1, so these lanes end where `x` does or before.
+                unsafe {
+                    let place = x.as_mut_ptr().add(i * patch.down + j * patch.right);
+                    change(place, tile[i][j]).store(place);
+                }
             }
         }
+        return;
+    }
+    for (i, j) in patch.places() {
+        let at = patch.at(i, j) + channel;
+        let place = x[at..at + V::WIDTH].as_mut_ptr();
+        // SAFETY: as many floats as there are lanes, as the slice has checked.
+        unsafe { change(place, tile[i][j]).store(place) };
     }
 }

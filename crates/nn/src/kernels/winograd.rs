@@ -39,7 +39,8 @@ pub(crate) unsafe fn data_adjoint<V: Lanes>(grid: &Grid, v: &[f32], slot: Slot, 
             // SAFETY: the caller's contract, that the processor has these instructions.
             unsafe {
                 let v = load_positions(v, (slot.first + n) * 16 + lane, position_len(slot.count, 16));
-                add_patch(dx, patch, channel + lane, both::<DataAdjoint, V::Narrow, 4, 4>(v));
+                let sum = |place, tile: V::Narrow| V::Narrow::load(place).add(tile);
+                change_patch(dx, patch, channel + lane, both::<DataAdjoint, V::Narrow, 4, 4>(v), sum);
             }
         }
     }
@@ -73,14 +74,7 @@ unsafe fn result_of<N: Narrow, const M: usize>(
             unsafe {
                 let m = load_positions(m, (slot.first + n) * 16 + lane, position_len(slot.count, 16));
                 let (outputs, bias) = (both::<Result, N, 4, M>(m), load::<N>(bias, lane));
-                for i in 0..M {
-                    for j in 0..M {
-                        if i < patch.rows && j < patch.cols {
-                            let at = patch.first + i * patch.down + j * patch.right + panel * 16 + lane;
-                            store(y, at, outputs[i][j].add(bias).relu());
-                        }
-                    }
-                }
+                change_patch(y, patch, panel * 16 + lane, outputs, |_, output| output.add(bias).relu());
             }
         }
     }

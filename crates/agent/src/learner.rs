@@ -1,20 +1,21 @@
 //! The learner: a batch in, one optimiser step and its [`LearnStats`] out. It also acts, by its [`Policy`].
 
-use crate::backward::Backward;
+mod state;
+mod workspace;
+
+pub use state::LearnerState;
+pub(crate) use workspace::Workspace;
+
 use crate::exploration::QFeatures;
-use crate::extra_features::ExtraFeatures;
-use crate::network::Network;
 use crate::noise::NoiseUser;
-use crate::objective::{Objective, Regulariser};
-use crate::pass::{HeadMode, Pass};
+use crate::objective::Regulariser;
+use crate::pass::HeadMode;
 use crate::policy::{Policy, element};
 use crate::probe::{Phase, Probe};
-use crate::td_target::{double_q_target, td_target};
 use crate::{ActMode, AgentConfig, AgentError, Decision, Exploration, LearnError, SigmaStats, trace};
 use sane_env::{EnvSpec, Stream};
 use sane_nn::{Adam, Buffer, Kernel, NamedTensor, clip_scale, global_norm};
 use sane_replay::Batch;
-use serde::{Deserialize, Serialize};
 
 /// An agent that learns: online and target network, optimiser, and what it remembers of states.
 #[derive(Debug, Clone)]
@@ -38,38 +39,6 @@ pub struct LearnStats {
     pub sigma: Option<SigmaStats>,
     /// Norm of the whole gradient before clipping, where it was computed (with clipping or a KL term).
     pub gradient_norm: Option<f32>,
-}
-
-/// Everything a learner is but its configuration: with it a run goes on bit for bit. Buffers are in the engine's layout.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LearnerState {
-    /// Parameters of the online network.
-    pub online: Vec<f32>,
-    /// Parameters of the target network.
-    pub target: Vec<f32>,
-    /// Adam's first moments.
-    pub first_moment: Vec<f32>,
-    /// Adam's second moments.
-    pub second_moment: Vec<f32>,
-    /// Learn steps done.
-    pub learn_steps: u64,
-    /// Visit counters; empty for agents that keep none.
-    pub visits: Vec<u32>,
-}
-
-/// Scratch for one batch size.
-#[derive(Debug, Clone)]
-pub(crate) struct Workspace {
-    pub(crate) batch: usize,
-    pub(crate) online: Pass,
-    pub(crate) target: Pass,
-    pub(crate) selector: Option<Pass>,
-    /// Scratch of the passes over s', which run beside the one over s.
-    target_network: Network,
-    backward: Backward,
-    pub(crate) targets: Vec<f32>,
-    q_taken: Vec<f32>,
-    slope: Vec<f32>,
 }
 
 impl Learner {
@@ -188,39 +157,6 @@ impl Learner {
         self.workspace.as_ref().map_or_else(Vec::new, |work| trace::of_step(&self.policy.network, work))
     }
 
-    /// Everything a checkpoint needs.
-    pub fn save_state(&self) -> LearnerState {
-        LearnerState {
-            online: self.policy.params.to_vec(),
-            target: self.target.to_vec(),
-            first_moment: self.adam.first_moments().to_vec(),
-            second_moment: self.adam.second_moments().to_vec(),
-            learn_steps: self.adam.steps(),
-            visits: self.policy.sources.visits.as_ref().map_or_else(Vec::new, |visits| visits.memory().to_vec()),
-        }
-    }
-
-    /// Takes a checkpoint over; refuses one of another agent and is then unchanged.
-    pub fn load_state(&mut self, state: &LearnerState) -> Result<(), AgentError> {
-        let expected = self.policy.network.layout.len();
-        for (what, part) in [("the saved online network", &state.online), ("the saved target network", &state.target)] {
-            if part.len() != expected {
-                return Err(sane_nn::NnError::WrongLength { what, found: part.len(), expected }.into());
-            }
-        }
-        let counters = self.policy.sources.visits.as_ref().map_or(0, |visits| visits.memory().len());
-        if state.visits.len() != counters {
-            return Err(AgentError::VisitCounts { found: state.visits.len(), expected: counters });
-        }
-        self.adam.restore(state.learn_steps, &state.first_moment, &state.second_moment)?;
-        self.policy.params.copy_from_slice(&state.online);
-        self.target.copy_from_slice(&state.target);
-        if let Some(visits) = &mut self.policy.sources.visits {
-            visits.restore(&state.visits);
-        }
-        Ok(())
-    }
-
     fn step(
         &mut self,
         work: &mut Workspace,
@@ -319,47 +255,7 @@ impl Learner {
         {
             *network = larger;
         }
-        let pass = || Pass::new(network, &config.exploration, batch);
-        let online = pass();
-        Box::new(Workspace {
-            batch,
-            backward: Backward::new(network, &online, batch),
-            online,
-            target: pass(),
-            selector: config.double_q.then(pass),
-            target_network: network.clone(),
-            targets: vec![0.0; batch],
-            q_taken: vec![0.0; batch],
-            slope: vec![0.0; batch],
-        })
-    }
-}
-
-impl Workspace {
-    fn fill_targets(&mut self, batch: &Batch, gamma: f32) {
-        for (i, target) in self.targets.iter_mut().enumerate() {
-            let (reward, terminal, q_next) = (batch.rewards[i], batch.terminals[i], self.target.q().row(i));
-            *target = match &self.selector {
-                Some(selector) => double_q_target(reward, terminal, gamma, q_next, selector.q().row(i)),
-                None => td_target(reward, terminal, gamma, q_next),
-            };
-        }
-    }
-
-    /// The loss, and its derivative towards Q laid out for the way back.
-    fn td_loss(&mut self, batch: &Batch) -> f32 {
-        let q = self.online.q();
-        for (i, taken) in self.q_taken.iter_mut().enumerate() {
-            *taken = q.row(i)[usize::from(batch.actions[i].0)];
-        }
-        let loss = Objective::td_loss(&self.q_taken, &self.targets, &mut self.slope);
-        if let Some(d_q) = self.backward.d_y.last_mut() {
-            d_q.clear();
-            for (i, slope) in self.slope.iter().enumerate() {
-                d_q.row_mut(i)[usize::from(batch.actions[i].0)] = *slope;
-            }
-        }
-        loss
+        Box::new(Workspace::new(network, config, batch))
     }
 }
 

@@ -3,16 +3,20 @@
 //!
 //! It equals ale-py 0.12.1 in every byte of RAM and screen and in every reward: `docs/atari.md` says how that is shown.
 
+mod screen;
+mod settings;
+mod snapshot;
+
+pub use settings::{AleError, LifeLoss, Settings};
+pub use snapshot::AleSnapshot;
+
 use crate::action::Joystick;
 use crate::game::{Game, Port};
 use crate::memory::Memory;
 use crate::mode_select;
 use crate::rules::{LivesAtEnd, Opening, Tally};
 use sane_env::Mt19937;
-use sane_vcs::{
-    Cartridge, CartridgeError, Console, ConsoleConfig, Controller, Input, PictureMode, Snapshot, SnapshotMismatch,
-    TvFormat, palette,
-};
+use sane_vcs::{Cartridge, Console, ConsoleConfig, Controller, Input, PictureMode, TvFormat};
 use serde::{Deserialize, Serialize};
 
 const DETECTION_FRAMES: u32 = 60;
@@ -26,79 +30,6 @@ const PADDLE_MIN: i32 = 27_450;
 const PADDLE_TURN: i32 = 23_000;
 /// Pictures of resets are made only if somebody looks at the last one.
 const UNSEEN: PictureMode = PictureMode::CollisionsOnly;
-
-/// What can be set before a game is loaded; the default is ALE's own with sticky actions off.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
-    /// Seed of the generator that sticky actions (and Adventure's mode selection) draw from.
-    pub seed: u32,
-    /// Probability that a frame repeats the action held before it instead of taking the new one.
-    pub repeat_action_probability: f32,
-    /// Frames per [`Ale::act`].
-    pub frame_skip: u32,
-    /// Frames after which an episode is cut, if any.
-    pub max_episode_frames: Option<u64>,
-    /// What a lost life does.
-    pub life_loss: LifeLoss,
-}
-
-/// What a lost life does to the episode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LifeLoss {
-    /// Nothing; the game goes on.
-    GoesOn,
-    /// It cuts the episode as soon as there are fewer lives than at the start.
-    Truncates,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            seed: 0,
-            repeat_action_probability: 0.0,
-            frame_skip: 1,
-            max_episode_frames: None,
-            life_loss: LifeLoss::GoesOn,
-        }
-    }
-}
-
-/// Something the game does not have, or a ROM it cannot be loaded from.
-#[derive(Debug, thiserror::Error)]
-pub enum AleError {
-    /// The ROM does not make a cartridge.
-    #[error("{game}: {source}")]
-    Cartridge {
-        /// Name of the game.
-        game: &'static str,
-        /// What is wrong with the ROM.
-        source: CartridgeError,
-    },
-    /// No such mode.
-    #[error("{game} has no mode {asked}; it has {}", listed(.available))]
-    NoSuchMode {
-        /// Name of the game.
-        game: &'static str,
-        /// The mode asked for.
-        asked: u32,
-        /// The modes there are.
-        available: Vec<u32>,
-    },
-    /// No such difficulty.
-    #[error("{game} has no difficulty {asked}; it has {}", listed(.available))]
-    NoSuchDifficulty {
-        /// Name of the game.
-        game: &'static str,
-        /// The difficulty asked for.
-        asked: u32,
-        /// The difficulties there are.
-        available: Vec<u32>,
-    },
-}
-
-fn listed(numbers: &[u32]) -> String {
-    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
-}
 
 /// A loaded game. `Clone` is a full copy that continues on its own.
 #[derive(Debug, Clone)]
@@ -121,28 +52,6 @@ struct Play {
     frames: u64,
     episode_frames: u64,
     generator: Mt19937,
-}
-
-impl Play {
-    /// Whether the game has what this claims, and no sum with its numbers goes wrong.
-    fn is_sound(&self, game: &Game) -> bool {
-        const BIGGEST: i32 = 1 << 28;
-        let Tally { score, reward, lives, mode, memo, over: _ } = self.tally;
-        let numbers = [score, reward, lives, mode, self.paddles[0], self.paddles[1]];
-        game.modes.contains(&self.mode)
-            && (self.difficulty == DIFFICULTY_AT_LOAD || game.difficulties.contains(&self.difficulty))
-            && Joystick::from_id(self.held.id()).is_some()
-            && numbers.iter().chain(&memo).all(|number| (-BIGGEST..BIGGEST).contains(number))
-            && self.frames < 1 << 48
-            && self.episode_frames < 1 << 48
-    }
-}
-
-/// All of an [`Ale`] but the ROM: restored into any `Ale` of the same game it continues bit for bit.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct AleSnapshot {
-    console: Snapshot,
-    play: Play,
 }
 
 impl Ale {
@@ -305,67 +214,6 @@ impl Ale {
     /// The 128 bytes of RAM.
     pub fn ram(&self) -> &[u8; 128] {
         self.console.ram()
-    }
-
-    /// The screen as colour indices, 160 per row.
-    pub fn screen(&self) -> &[u8] {
-        self.console.screen()
-    }
-
-    /// Rows of the screen.
-    pub fn screen_height(&self) -> usize {
-        self.game.height as usize
-    }
-
-    /// The screen in luma, one byte per pixel.
-    pub fn screen_gray(&self, out: &mut [u8]) {
-        let gray = self.gray_table();
-        assert_eq!(out.len(), self.screen().len(), "screen_gray: {} bytes for the screen", out.len());
-        // Most groups of eight pixels equal the one before. A screen has a multiple of eight.
-        let (mut seen, mut shown) = ([0; 8], [gray[0]; 8]);
-        for (pixels, group) in out.as_chunks_mut::<8>().0.iter_mut().zip(self.screen().as_chunks::<8>().0) {
-            if *group != seen {
-                seen = *group;
-                shown = seen.map(|index| gray[usize::from(index)]);
-            }
-            *pixels = shown;
-        }
-    }
-
-    /// The screen in colour, three bytes per pixel.
-    pub fn screen_rgb(&self) -> Vec<u8> {
-        let rgb = palette::rgb(self.tv);
-        self.screen().iter().flat_map(|&index| rgb[usize::from(index)]).collect()
-    }
-
-    /// Luma of each colour index on this game's television.
-    pub fn gray_table(&self) -> &'static [u8; 256] {
-        palette::gray(self.tv)
-    }
-
-    /// The television standard that was found out at loading.
-    pub fn tv(&self) -> TvFormat {
-        self.tv
-    }
-
-    /// Colours the picture of the last frame after all, if it was run without.
-    pub fn develop(&mut self) {
-        self.console.develop();
-    }
-
-    /// Everything but the ROM and the settings.
-    pub fn snapshot(&self) -> AleSnapshot {
-        AleSnapshot { console: self.console.snapshot(), play: self.play.clone() }
-    }
-
-    /// Takes a snapshot of the same game back; one of another cartridge or a damaged one is refused and changes nothing.
-    pub fn restore(&mut self, snapshot: &AleSnapshot) -> Result<(), SnapshotMismatch> {
-        if !snapshot.play.is_sound(self.game) {
-            return Err(SnapshotMismatch::Damaged);
-        }
-        self.console.restore(&snapshot.console)?;
-        self.play = snapshot.play.clone();
-        Ok(())
     }
 
     pub(crate) fn memory(&self) -> Memory<'_> {

@@ -33,7 +33,7 @@ impl Preset {
     /// All of them, with the name to type and what it is.
     pub const ALL: [(Self, &'static str, &'static str); 8] = [
         (Self::Paper, "paper", "the paper's table: 25 million interactions, replay of a million"),
-        (Self::Quick, "quick", "300 thousand interactions, small network, faster learning: minutes on two cores"),
+        (Self::Quick, "quick", "100 thousand interactions, small network, faster learning: minutes on two cores"),
         (Self::Machado, "machado", "paper, but sticky actions, all 18 actions, no life signal (Machado et al. 2018)"),
         (Self::Nature, "nature", "paper, but whole screen and maximum of two frames (Mnih et al. 2015)"),
         (Self::Minatar, "minatar", "small network, replay of 100 thousand, a train step per interaction"),
@@ -130,11 +130,12 @@ fn quick(paper: RunConfig) -> RunConfig {
         LinearSchedule { first: 1.0, last: 0.05, hold: AgentSteps(2_000), decay: AgentSteps(50_000) },
     );
     config.training = TrainingConfig {
-        total_interactions: AgentSteps(300_000),
+        total_interactions: AgentSteps(100_000),
         learning_starts: AgentSteps(2_000),
         target_period: AgentSteps(1_000),
         ..config.training
     };
+    // Room for three times as long a run: some games need it.
     config.replay.capacity = 300_000;
     config.record = RecordConfig {
         interval: AgentSteps(2_000),

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Trains an agent in a world; the same command again goes on where it stopped
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane train boxing --agent q-sane --preset quick         # minutes on two cores\n  \
+    sane train road_runner --agent q-sane --preset quick    # minutes on two cores\n  \
     sane train seaquest --agent sane                        # the paper's settings: 25 million interactions\n  \
     sane train minatar/breakout --agent noisynet --steps 1000000\n  \
     sane train boxing --agent sane --dry-run                # memory, disk and time, without training\n  \

@@ -10,7 +10,7 @@ pub struct Settings {
     pub seed: u32,
     /// Probability that a frame repeats the action held before it instead of taking the new one.
     pub repeat_action_probability: f32,
-    /// Frames per [`Ale::act`].
+    /// Frames per [`Ale::act`](super::Ale::act).
     pub frame_skip: u32,
     /// Frames after which an episode is cut, if any.
     pub max_episode_frames: Option<u64>,

@@ -9,7 +9,8 @@
 //! Two dimensions are the same along columns and rows. The gradients are the adjoint of exactly this formula: δ enters by A,
 //! leaves by B towards the data and by Gᵀ towards the filter. All factors are 1 and 1/2, so rounding stays that of a direct sum.
 //!
-//! Every address is checked by the slices; what is unsafe is only that the processor must have the instructions of the lanes.
+//! Every tile is checked by a slice that holds all of it; what is left unsafe are the places within that slice, and that the
+//! processor must have the instructions of the lanes.
 #![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and column in several arrays at once")]
 
 use super::lanes::Narrow;
@@ -207,7 +208,7 @@ pub(super) unsafe fn change_patch<V: Narrow, const P: usize>(
     patch: Patch,
     channel: usize,
     tile: [[V; P]; P],
-    change: impl Fn(*const f32, V) -> V,
+    change: impl Fn(V, V) -> V,
 ) {
     if patch.is_whole(P) {
         let x = &mut x[patch.first + channel..][..(P - 1) * (patch.down + patch.right) + V::WIDTH];
@@ -216,7 +217,7 @@ pub(super) unsafe fn change_patch<V: Narrow, const P: usize>(
                 // SAFETY: i and j are at most P − 1, so these lanes end where `x` does or before.
                 unsafe {
                     let place = x.as_mut_ptr().add(i * patch.down + j * patch.right);
-                    change(place, tile[i][j]).store(place);
+                    change(V::load(place), tile[i][j]).store(place);
                 }
             }
         }
@@ -226,6 +227,6 @@ pub(super) unsafe fn change_patch<V: Narrow, const P: usize>(
         let at = patch.at(i, j) + channel;
         let place = x[at..at + V::WIDTH].as_mut_ptr();
         // SAFETY: as many floats as there are lanes, as the slice has checked.
-        unsafe { change(place, tile[i][j]).store(place) };
+        unsafe { change(V::load(place), tile[i][j]).store(place) };
     }
 }

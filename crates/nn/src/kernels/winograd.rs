@@ -39,7 +39,7 @@ pub(crate) unsafe fn data_adjoint<V: Lanes>(grid: &Grid, v: &[f32], slot: Slot, 
             // SAFETY: the caller's contract, that the processor has these instructions.
             unsafe {
                 let v = load_positions(v, (slot.first + n) * 16 + lane, position_len(slot.count, 16));
-                let sum = |place, tile: V::Narrow| V::Narrow::load(place).add(tile);
+                let sum = |there: V::Narrow, tile| there.add(tile);
                 change_patch(dx, patch, channel + lane, both::<DataAdjoint, V::Narrow, 4, 4>(v), sum);
             }
         }

@@ -48,8 +48,8 @@ enum Deed {
         /// Give the runs to a cluster instead of running them here
         #[arg(long, value_enum, value_name = "ENGINE")]
         on: Option<Cluster>,
-        /// Print what would be submitted and stop
-        #[arg(long, requires = "on")]
+        /// Print what would be submitted, or without a cluster what the suite will take, and stop
+        #[arg(long)]
         dry_run: bool,
         /// Slurm: follow the runs to their end (with Ray, the command always does)
         #[arg(long, requires = "on")]
@@ -138,6 +138,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
                 (false, false) => Wish::Submit,
             };
             match on {
+                None if dry_run => plan::show(&suite, &crew, false, *output),
                 None => go(&suite, &folder, &crew, *output),
                 Some(Cluster::Slurm) => cluster::go(Engine::Slurm, wish, &suite, &folder, &crew, *output),
                 Some(Cluster::Ray) => cluster::go(Engine::Ray, wish, &suite, &folder, &crew, *output),

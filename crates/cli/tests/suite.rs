@@ -18,8 +18,8 @@ impl Place {
         let place = Self { root: tempfile::tempdir().unwrap() };
         place.write(&format!(
             "name = 'tiny'\nbudget = {budget}\ngames = ['minatar/breakout', 'risky-road']\nagents = [{agents}]\n\
-             seeds = [1]\n[set]\ntraining.learning_starts = 200\ntraining.train_period = 4\nrecord.interval = 250\n\
-             record.checkpoint_interval = 500\nreplay.capacity = 5000\n[evaluation]\ninteractions = 200\n"
+             seeds = [1]\n[set]\nlearner.optimiser.epsilon = 0.01\ntraining.learning_starts = 200\n\
+             training.train_period = 4\nrecord.interval = 250\nrecord.checkpoint_interval = 500\nreplay.capacity = 5000\n[evaluation]\ninteractions = 200\n"
         ));
         place
     }
@@ -219,7 +219,7 @@ fn a_cluster_that_is_not_there_is_named_and_a_dry_run_shows_what_it_would_get() 
     check_exit(&plan, 0, "");
     assert!(String::from_utf8_lossy(&plan.stdout).contains("runs          2, 2000 interactions"), "without a cluster");
     place.write(&(fs::read_to_string(place.root.path().join("tiny.toml")).unwrap() + "[slurm]\npartition = 'a b'\n"));
-    check_exit(&run("slurm", &["--dry-run"]), 2, "tiny.toml:15: partition is one word");
+    check_exit(&run("slurm", &["--dry-run"]), 2, "tiny.toml:16: partition is one word");
 }
 
 #[test]

@@ -19,7 +19,8 @@ impl Place {
         place.write(&format!(
             "name = 'tiny'\nbudget = {budget}\ngames = ['minatar/breakout', 'risky-road']\nagents = [{agents}]\n\
              seeds = [1]\n[set]\nlearner.optimiser.epsilon = 0.01\ntraining.learning_starts = 200\n\
-             training.train_period = 4\nrecord.interval = 250\nrecord.checkpoint_interval = 500\nreplay.capacity = 5000\n[evaluation]\ninteractions = 200\n"
+             training.train_period = 4\nrecord.interval = 250\nrecord.checkpoint_interval = 500\n\
+             replay.capacity = 5000\n[evaluation]\ninteractions = 200\n"
         ));
         place
     }

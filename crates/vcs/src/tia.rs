@@ -5,7 +5,7 @@
 //! made anew when it changed; collisions are ANDs of masks, and pixels are three disjoint masks over a background.
 //!
 //! ```text
-//! write.rs   register → state, with its delay        beam.rs       catching up, lines, window
+//! write      register → state, with its delay        beam.rs       catching up, lines, window
 //! object.rs  players and missiles → masks            playfield.rs  20 bits → mask
 //! collision.rs  masks → latches                      paint.rs      masks and colours → pixels
 //! hmove.rs   motion by cycle and nibble              read.rs       latches, buttons and paddles

@@ -93,7 +93,7 @@ impl Lanes for Avx2 {
 /// # Safety
 /// The processor has AVX2; both blocks are accessible.
 #[inline(always)]
-pub(super) unsafe fn transpose_8x8(from: *const f32, to: *mut f32, to_stride: usize) {
+unsafe fn transpose_8x8(from: *const f32, to: *mut f32, to_stride: usize) {
     // SAFETY: the caller's contract.
     unsafe {
         let mut r = [_mm256_setzero_ps(); 8];

@@ -1,7 +1,6 @@
 //! Sixteen lanes on AVX-512.
 
-use super::Lanes;
-use super::avx2::transpose_8x8;
+use super::{Avx2, Lanes};
 use std::arch::x86_64::*;
 
 /// One 16-lane register.
@@ -62,16 +61,15 @@ impl Lanes for Avx512 {
             Self(_mm512_maskz_mov_ps(positive, self.0))
         }
     }
+    // A processor with AVX-512 has AVX2, and neither of these gains by wider registers.
     #[inline(always)]
     unsafe fn prefetch(from: *const f32) {
-        // SAFETY: a hint; it cannot fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+        // SAFETY: the trait's contract, which the caller keeps.
+        unsafe { Avx2::prefetch(from) }
     }
     #[inline(always)]
     unsafe fn transpose(from: *const f32, to: *mut f32, to_stride: usize) {
-        for (i, j) in [(0, 0), (0, 8), (8, 0), (8, 8)] {
-            // SAFETY: the caller grants both blocks and the processor has AVX2.
-            unsafe { transpose_8x8(from.add(i * 16 + j), to.add(j * to_stride + i), to_stride) };
-        }
+        // SAFETY: the trait's contract, which the caller keeps.
+        unsafe { Avx2::transpose(from, to, to_stride) }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use support::MadeUp;
 
 /// Long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Watch {
     child: Child,

@@ -137,8 +137,8 @@ mod tests {
         let watch = Watch::over(sleeper(), Duration::from_millis(50));
         sleep(Duration::from_millis(300));
         assert!(watch.status().is_none() && !watch.has_run_out(), "nothing is waited for yet");
-        watch.begin();
         let start = Instant::now();
+        watch.begin();
         while !watch.has_run_out() {
             assert!(start.elapsed() < Duration::from_secs(20), "the watch sleeps");
             sleep(Duration::from_millis(5));

@@ -187,25 +187,31 @@ fn age(folder: &Path, path: &Path) -> io::Result<Duration> {
 mod tests {
     use super::*;
 
-    const SHORT: Terms = Terms {
-        renewed_every: Duration::from_millis(50),
-        owner_stops_after: Duration::from_millis(300),
-        others_take_after: Duration::from_millis(600),
-    };
+    /// Renewed often, and with time enough for the slowest disk.
+    const BRISK: Terms = Terms { renewed_every: Duration::from_millis(20), ..TERMS };
 
     fn write_foreign(folder: &Path) {
         fs::write(folder.join("lease"), "process 1 on elsewhere\nelsewhere 1234\n1-1\n").unwrap();
+    }
+
+    fn wait_for(what: &str, happened: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !happened() {
+            assert!(start.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     #[test]
     fn a_lease_of_another_machine_is_respected_until_it_runs_out() {
         let folder = tempfile::tempdir().unwrap();
         write_foreign(folder.path());
-        let refused = Lease::take_on(folder.path(), "me", SHORT).unwrap_err().to_string();
+        let refused = Lease::take(folder.path(), "me").unwrap_err().to_string();
         assert!(refused.contains("in use by process 1 on elsewhere"), "{refused}");
         assert!(holder_elsewhere(folder.path()).is_some());
-        thread::sleep(2 * SHORT.others_take_after);
-        let lease = Lease::take_on(folder.path(), "me", SHORT).unwrap();
+        let long_ago = SystemTime::now() - 2 * TERMS.others_take_after;
+        File::options().write(true).open(folder.path().join("lease")).unwrap().set_modified(long_ago).unwrap();
+        let lease = Lease::take(folder.path(), "me").unwrap();
         lease.check().unwrap();
         drop(lease);
         assert!(!folder.path().join("lease").exists(), "a lease is given back");
@@ -214,18 +220,26 @@ mod tests {
     #[test]
     fn a_lease_is_renewed_as_long_as_it_is_held() {
         let folder = tempfile::tempdir().unwrap();
-        let lease = Lease::take_on(folder.path(), "me", SHORT).unwrap();
-        thread::sleep(2 * SHORT.others_take_after);
-        lease.check().unwrap();
-        assert!(age(folder.path(), &folder.path().join("lease")).unwrap() < SHORT.owner_stops_after);
+        let lease = Lease::take_on(folder.path(), "me", BRISK).unwrap();
+        for _ in 0..3 {
+            let (seen, before) = (Instant::now(), fs::metadata(lease.file.path()).unwrap().modified().unwrap());
+            wait_for("a newer lease file", || {
+                fs::metadata(lease.file.path()).is_ok_and(|file| before < file.modified().unwrap())
+            });
+            wait_for("the owner's clock", || seen < *lease.file.renewed.lock().unwrap());
+            lease.check().unwrap();
+        }
     }
 
     #[test]
     fn an_owner_whose_place_was_taken_stops_and_leaves_the_new_lease_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let lease = Lease::take_on(folder.path(), "me", SHORT).unwrap();
-        write_foreign(folder.path());
-        thread::sleep(2 * SHORT.renewed_every);
+        let lease = Lease::take_on(folder.path(), "me", BRISK).unwrap();
+        // A renewal may be on its way and put itself over the first one.
+        wait_for("the loss to be seen", || {
+            write_foreign(folder.path());
+            lease.check().is_err()
+        });
         let lost = lease.check().unwrap_err().to_string();
         assert!(lost.contains("process 1 on elsewhere"), "{lost}");
         drop(lease);
@@ -235,17 +249,18 @@ mod tests {
     #[test]
     fn an_owner_that_cannot_renew_stops_before_others_may_begin() {
         let folder = tempfile::tempdir().unwrap();
-        let lease = Lease::take_on(folder.path(), "me", SHORT).unwrap();
+        let never = Terms { renewed_every: Duration::from_secs(3600), owner_stops_after: Duration::ZERO, ..TERMS };
+        let lease = Lease::take_on(folder.path(), "me", never).unwrap();
         fs::remove_file(folder.path().join("lease")).unwrap();
         fs::create_dir(folder.path().join("lease")).unwrap();
-        thread::sleep(SHORT.owner_stops_after);
         assert!(matches!(lease.check(), Err(LockError::Lost { .. })));
+        assert!(TERMS.owner_stops_after < TERMS.others_take_after);
     }
 
     #[test]
     fn what_a_dead_process_of_this_machine_left_is_taken_at_once() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("lease"), named("process 1 here")).unwrap();
-        Lease::take_on(folder.path(), "me", SHORT).unwrap().check().unwrap();
+        Lease::take(folder.path(), "me").unwrap().check().unwrap();
     }
 }

@@ -5,7 +5,7 @@ use crate::config::{ConfigError, WorldConfig};
 use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
 use sane_env::{Environment, Stream, closest_name};
 use sane_gym::{GymOptions, GymSource, PREFIX};
-use sane_minigames::deep_sea::{DeepSeaConfig, DeepSeaVariant};
+use sane_minigames::deep_sea::DeepSeaVariant;
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,19 +32,18 @@ pub enum WorldKind {
 impl WorldKind {
     /// The kind of this world; an unknown name gets a suggestion.
     pub fn of(name: &str) -> Result<Self, ConfigError> {
+        if sane_minigames::is_small_world(name) {
+            // Only a world that can be made has a valid name: the registry knows sizes, difficulties and options.
+            sane_minigames::make(name, 0)?;
+        }
         let mut parts = name.split(['/', ':']);
         match parts.next().unwrap_or_default() {
             "minatar" => Ok(Self::Minatar),
             kind @ ("deep-sea" | "deep-sea-stochastic") => {
-                let size: usize = parts.next().and_then(|size| size.parse().ok()).ok_or_else(|| unknown(name))?;
-                let sizes = DeepSeaConfig::SIZES;
-                if !sizes.contains(&size) {
-                    let expected = format!("a size from {} to {}, as in deep-sea/20", sizes.start(), sizes.end());
-                    return Err(ConfigError::OutOfRange { key: "world.name", value: name.into(), expected });
-                }
+                let size = parts.next().and_then(|size| size.parse().ok()).ok_or_else(|| unknown(name))?;
                 let stochastic = kind == DeepSeaVariant::Stochastic.name();
                 let variant = if stochastic { DeepSeaVariant::Stochastic } else { DeepSeaVariant::Deterministic };
-                Ok(Self::DeepSea { size: size as u64, variant })
+                Ok(Self::DeepSea { size, variant })
             }
             "risky-road" => Ok(Self::RiskyRoad),
             "gym" if name.starts_with(PREFIX) => Ok(Self::Gym),
@@ -140,6 +139,16 @@ pub(crate) mod tests {
         assert!(matches!(WorldKind::of("boxing").unwrap(), WorldKind::Atari(game) if game.name == "boxing"));
         assert!(matches!(WorldKind::of("deep-sea/20:mapping=3").unwrap(), WorldKind::DeepSea { size: 20, .. }));
         assert_eq!(WorldKind::of("boxng").unwrap_err().to_string(), "unknown world boxng; did you mean boxing?");
+        for (slip, hint) in [
+            ("minatar/asterx", "did you mean \"minatar/asterix\""),
+            ("deep-sea/1", "a size from 2 to 100"),
+            ("deep-sea", "a size from 2 to 100"),
+            ("deep-sea/9:maping=3", "did you mean \"mapping\""),
+            ("risky-road/10", "difficulties 1 to 9"),
+        ] {
+            let said = WorldKind::of(slip).unwrap_err().to_string();
+            assert!(said.starts_with("world.name: ") && said.contains(hint), "{slip}: {said}");
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ fn unknown_names_get_a_suggestion() {
         (vec!["train", "boxing", "--agent", "qsane"], "did you mean q-sane?"),
         (vec!["train", "boxing", "--agent", "sane", "--preset", "quik"], "did you mean quick?"),
         (vec!["train", "minatar/asterx", "--agent", "sane"], "minatar/asterix"),
+        (vec!["config", "show", "minatar/asterx"], "minatar/asterix"),
+        (vec!["config", "show", "deep-sea/1000"], "a size from 2 to 100"),
     ];
     for (args, expected) in cases {
         let text = fail(&mut sane(&args), 2);

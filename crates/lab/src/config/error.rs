@@ -1,6 +1,7 @@
 //! What can be wrong with a configuration.
 
 use sane_agent::AgentError;
+use sane_minigames::MinigameError;
 use std::path::PathBuf;
 
 /// A configuration that cannot be run, by key.
@@ -61,6 +62,9 @@ pub enum ConfigError {
     /// The agent's own settings.
     #[error("learner: {0}")]
     Learner(#[from] AgentError),
+    /// A small world that is misspelt after its first part.
+    #[error("world.name: {0}")]
+    SmallWorld(#[from] MinigameError),
 }
 
 /// The name that was probably meant, or else where all of them are listed.

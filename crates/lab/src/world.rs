@@ -34,7 +34,7 @@ impl WorldKind {
     pub fn of(name: &str) -> Result<Self, ConfigError> {
         if sane_minigames::is_small_world(name) {
             // Only a world that can be made has a valid name: the registry knows sizes, difficulties and options.
-            sane_minigames::make(name, 0)?;
+            sane_minigames::make(name, 0).map_err(|error| ConfigError::SmallWorld(Box::new(error)))?;
         }
         let mut parts = name.split(['/', ':']);
         match parts.next().unwrap_or_default() {

@@ -5,21 +5,18 @@
 //! Integrity is the file's business (checkpoints carry digests); here every length and index is checked, so bytes that
 //! contradict themselves are an error and not a panic later.
 
+mod wire;
+
 use crate::group::{GroupShape, OpenGroup};
 use crate::segment::{ClosedGroup, Rows, Segment};
 use crate::{Replay, ReplayError};
 use sane_env::{Action, Ending, EnvSpec};
 use std::sync::Arc;
+use wire::{Part, Reader, begin, damaged, put_array, put_bytes, put_u64};
 
-const VERSION: u32 = 1;
 const SEGMENT: Part = Part { name: "replay segment", magic: *b"SANEsegm" };
 const TAIL: Part = Part { name: "replay tail", magic: *b"SANEtail" };
 const ENDINGS: [Ending; 4] = [Ending::Continues, Ending::LifeLost, Ending::GameOver, Ending::Truncated];
-
-struct Part {
-    name: &'static str,
-    magic: [u8; 8],
-}
 
 impl Segment {
     /// The segment as bytes.
@@ -225,89 +222,6 @@ fn ending_of(code: u8) -> Result<Ending, ReplayError> {
     ENDINGS.get(usize::from(code)).copied().ok_or_else(|| damaged(format!("{code} is not an ending")))
 }
 
-fn damaged(what: String) -> ReplayError {
-    ReplayError::Damaged { what }
-}
-
 fn expect_same(what: &'static str, found: u64, expected: u64) -> Result<(), ReplayError> {
     if found == expected { Ok(()) } else { Err(ReplayError::OtherShape { what, found, expected }) }
-}
-
-fn begin(part: &Part, out: &mut Vec<u8>) {
-    out.extend_from_slice(&part.magic);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-}
-
-fn put_u64(out: &mut Vec<u8>, value: u64) {
-    out.extend_from_slice(&value.to_le_bytes());
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_u64(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn put_array<T>(out: &mut Vec<u8>, items: &[T], put: impl Fn(&T, &mut Vec<u8>)) {
-    put_u64(out, items.len() as u64);
-    for item in items {
-        put(item, out);
-    }
-}
-
-/// Takes values off the front of saved bytes.
-struct Reader<'a> {
-    part: &'static str,
-    rest: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    fn begin(part: &Part, bytes: &'a [u8]) -> Result<Self, ReplayError> {
-        let mut from = Self { part: part.name, rest: bytes };
-        let magic = from.bytes_of(part.magic.len().min(bytes.len()))?;
-        if magic != part.magic {
-            return Err(ReplayError::NotAReplay { expected: part.name, found: magic.to_vec() });
-        }
-        match from.number().map(u32::from_le_bytes)? {
-            VERSION => Ok(from),
-            found => Err(ReplayError::WrongVersion { part: part.name, found, supported: VERSION }),
-        }
-    }
-
-    fn bytes_of(&mut self, len: usize) -> Result<&'a [u8], ReplayError> {
-        let Some((taken, rest)) = self.rest.split_at_checked(len) else {
-            return Err(damaged(format!("the {} ends {} bytes early", self.part, len - self.rest.len())));
-        };
-        self.rest = rest;
-        Ok(taken)
-    }
-
-    fn number<const N: usize>(&mut self) -> Result<[u8; N], ReplayError> {
-        self.bytes_of(N).map(|bytes| bytes.try_into().expect("as many bytes as asked for"))
-    }
-
-    fn u64(&mut self) -> Result<u64, ReplayError> {
-        self.number().map(u64::from_le_bytes)
-    }
-
-    fn bytes(&mut self) -> Result<&'a [u8], ReplayError> {
-        let len = self.u64()?;
-        self.bytes_of(usize::try_from(len).unwrap_or(usize::MAX))
-    }
-
-    /// An array whose items are K numbers of N bytes.
-    fn array<T, const N: usize, const K: usize>(
-        &mut self,
-        item: impl Fn([[u8; N]; K]) -> T,
-    ) -> Result<Vec<T>, ReplayError> {
-        let len = usize::try_from(self.u64()?).unwrap_or(usize::MAX).saturating_mul(N * K);
-        let items = self.bytes_of(len)?.chunks_exact(N * K);
-        Ok(items.map(|bytes| item(std::array::from_fn(|k| std::array::from_fn(|n| bytes[k * N + n])))).collect())
-    }
-
-    fn end(self) -> Result<(), ReplayError> {
-        match self.rest.len() {
-            0 => Ok(()),
-            more => Err(damaged(format!("the {} is {more} bytes too long", self.part))),
-        }
-    }
 }

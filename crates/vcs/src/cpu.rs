@@ -4,8 +4,8 @@
 //! that one moment, plus the extra cycles for crossed pages as they are found. There are no dummy accesses.
 //!
 //! ```text
-//! decode.rs   program → decoded instructions, once      execute.rs, addressing.rs   any instruction, from its bytes
-//! fast.rs     runs of decoded instructions              registers.rs, arithmetic.rs what instructions do to registers
+//! decode.rs   program → decoded instructions, once      execute.rs, addressing.rs, flow.rs   any instruction, from its bytes
+//! fast.rs     runs of decoded instructions              registers.rs, arithmetic.rs          what it does to registers
 //! ```
 
 mod addressing;
@@ -13,6 +13,7 @@ mod arithmetic;
 mod decode;
 mod execute;
 mod fast;
+mod flow;
 mod registers;
 
 use std::sync::Arc;

@@ -64,7 +64,7 @@ pub enum ConfigError {
     Learner(#[from] AgentError),
     /// A small world that is misspelt after its first part.
     #[error("world.name: {0}")]
-    SmallWorld(#[from] MinigameError),
+    SmallWorld(Box<MinigameError>),
 }
 
 /// The name that was probably meant, or else where all of them are listed.

@@ -3,9 +3,10 @@
 use super::SuiteError;
 use super::expand::Suite;
 use super::folder::{SuiteFolder, write_status};
+use super::news::News;
 use super::ray::{RayLauncher, Said, ray_jobs};
 use super::room::Room;
-use super::scheduler::{Crew, News};
+use super::scheduler::Crew;
 use super::slurm::{JobNeeds, SlurmJob, Submitted, slurm_jobs};
 use super::slurm_commands::{cancel, check_nodes, queue, submit};
 use crate::lock::this_process;

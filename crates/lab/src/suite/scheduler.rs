@@ -4,12 +4,12 @@
 use super::SuiteError;
 use super::expand::Suite;
 use super::folder::{SuiteFolder, write_status};
+use super::news::News;
 use super::process::{Ended, RunProcess, Stage};
 use super::room::Room;
 use super::standing::Standing;
 use crate::lock::{RunLock, this_process};
 use sane_record::{RunState, SuiteStatus};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -36,70 +36,6 @@ pub struct Crew {
     pub retries: u32,
     /// Folder with Atari ROMs, looked at before all others.
     pub roms: Option<PathBuf>,
-}
-
-/// Something happened.
-#[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// A run's process was started.
-    Started {
-        /// Which run.
-        run: String,
-        /// `training` or `evaluating`.
-        stage: &'static str,
-        /// Which attempt, from 1.
-        attempt: u32,
-    },
-    /// A run is trained and measured.
-    Done {
-        /// Which run.
-        run: String,
-        /// Mean return of each evaluation, by noise mode.
-        returns: Vec<(String, f64)>,
-    },
-    /// A run failed and will be tried again.
-    Failed {
-        /// Which run.
-        run: String,
-        /// Why.
-        reason: String,
-    },
-    /// A run is left alone.
-    SetAside {
-        /// Which run.
-        run: String,
-        /// Why.
-        reason: String,
-    },
-    /// A run has to wait.
-    Waits {
-        /// Which run.
-        run: String,
-        /// For what.
-        reason: String,
-    },
-    /// All runs were asked to stop.
-    Stopping,
-    /// Something a world had to say when it was opened.
-    Said(String),
-}
-
-impl fmt::Display for News {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Started { run, stage, attempt: 1 } => write!(f, "{run}: {stage}"),
-            Self::Started { run, stage, attempt } => write!(f, "{run}: {stage}, attempt {attempt}"),
-            Self::Done { run, returns } => {
-                write!(f, "{run}: done")?;
-                returns.iter().try_for_each(|(noise, mean)| write!(f, ", noise {noise} {mean:.2}"))
-            }
-            Self::Failed { run, reason } => write!(f, "{run}: failed and will be tried again: {reason}"),
-            Self::SetAside { run, reason } => write!(f, "{run}: set aside: {reason}"),
-            Self::Waits { run, reason } => write!(f, "{run}: waits: {reason}"),
-            Self::Stopping => write!(f, "stopping: every run saves a checkpoint"),
-            Self::Said(text) => write!(f, "{text}"),
-        }
-    }
 }
 
 /// Runs what is left to do of `suite` in `folder` until all is done or set aside, or `stop` is set, or somebody asks the

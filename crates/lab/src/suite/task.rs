@@ -4,7 +4,8 @@
 use super::SuiteError;
 use super::expand::{Suite, SuiteRun};
 use super::folder::SuiteFolder;
-use super::scheduler::{Crew, News, work_off};
+use super::news::News;
+use super::scheduler::{Crew, work_off};
 use sane_record::{RunStatus, SuiteStatus};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -1,8 +1,6 @@
 //! Starting `sane` on a small Gymnasium run of a few seconds.
 
-use crate::packages::python_path;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use crate::packages::{python_path, write_script};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -24,8 +22,7 @@ impl Place {
         let python = self.path("python-here");
         if !python.exists() {
             let line = format!("PYTHONPATH='{}:{}' exec python3 \"$@\"", self.0.path().display(), python_path());
-            fs::write(&python, format!("#!/bin/sh\n{line}\n")).expect("a script is written");
-            fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("it may be run");
+            write_script(&python, &line);
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
         command.args(args).env("SANE_PYTHON", python);

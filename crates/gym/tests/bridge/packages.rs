@@ -1,4 +1,5 @@
-//! Gymnasium and ale-py for the tests: those that `python3` finds, or else fetched once by pip into the build's folder.
+//! Gymnasium and ale-py for the tests: those that `python3` finds, or else fetched once by pip into the build's folder; and
+//! scripts that stand for an interpreter.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -25,6 +26,14 @@ pub fn python_path() -> String {
         );
     }
     path
+}
+
+/// Writes a script of one line that can be run at once. Another process does it: a file that this one writes is also open in
+/// whatever other tests start meanwhile, and cannot be run until they have closed it.
+pub fn write_script(path: &Path, line: &str) {
+    let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let written = Command::new("sh").args(["-c", write]).arg(path).arg(line).status();
+    assert!(written.is_ok_and(|status| status.success()), "{} cannot be written", path.display());
 }
 
 fn imports(path: &str) -> bool {

@@ -1,10 +1,8 @@
 //! Where the tests find Python, and how they make worlds of the test environments.
 
-use crate::packages::python_path;
+use crate::packages::{python_path, write_script};
 use sane_env::{Environment, Stream};
 use sane_gym::{GymEnv, GymError, GymOptions, GymSource};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -39,8 +37,7 @@ impl Place {
     fn script(&self, name: &str, line: &str) -> String {
         let path = self.folder.path().join(name);
         if !path.exists() {
-            fs::write(&path, format!("#!/bin/sh\n{line}\n")).expect("a script is written");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it may be run");
+            write_script(&path, line);
         }
         path.display().to_string()
     }

@@ -84,8 +84,9 @@ overflow: hidden; }
 
 #[cfg(test)]
 mod tests {
+    use super::super::judgement::tests::audit;
     use super::*;
-    use sane_record::{RiskSubject, SCHEMA_VERSION, SeenState, SigmaRange};
+    use sane_record::{RiskSubject, SeenState, SigmaRange};
 
     fn gallery() -> RiskGallery {
         let shown = |picture: &str, sigma_abs: f64| GalleryState {
@@ -102,18 +103,12 @@ mod tests {
         };
         RiskGallery {
             subject: RiskSubject {
-                schema_version: SCHEMA_VERSION,
                 world: "minatar/<b>".into(),
-                profile: "paper".into(),
-                agent: "sane".into(),
-                seed: 1,
-                trained_interactions: 20_000,
-                noise: "off".into(),
-                start_seed: 0,
                 actions: vec!["noop".into(), "fire".into()],
                 episodes: 1,
                 interactions: 300,
                 sigma: SigmaRange { mean_abs: 0.02, min_abs: 0.01, max_abs: 0.03 },
+                ..audit(&[]).subject
             },
             apart_interactions: 15,
             smallest: vec![shown("smallest-1.png", 0.01)],

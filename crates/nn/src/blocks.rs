@@ -49,9 +49,13 @@ impl Blocks {
     /// out = the blocks of an observation of bytes, times `scale`.
     pub fn lay_bytes(&self, kernel: Kernel, bytes: &[u8], scale: f32, out: &mut [f32]) {
         assert_eq!(bytes.len(), self.planes.len(), "blocks: an observation is {:?}", self.planes);
-        self.each_row(|from, to, depth| {
-            kernel.bytes_to_blocks(&mut out[to..], &bytes[from..][..self.planes.width], (self.side, depth), scale);
-        });
+        let (image, planes) = (self.image(), self.planes);
+        for (channel, plane) in bytes.chunks_exact(planes.height * planes.width).enumerate() {
+            for (y, rows) in plane.chunks_exact(self.side * planes.width).enumerate() {
+                let to = y * image.width * image.channels + channel * self.side * self.side;
+                kernel.bytes_to_blocks(&mut out[to..], rows, (self.side, image.channels), scale);
+            }
+        }
     }
 
     /// out = the blocks of an observation of floats.

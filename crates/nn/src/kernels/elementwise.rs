@@ -220,7 +220,8 @@ pub(crate) unsafe fn bytes_to_floats<V: Lanes>(out: &mut [f32], bytes: &[u8], fa
     }
 }
 
-/// Pieces of `side` bytes, as floats and times `factor`, to places `apart` floats from one another.
+/// `side` rows of bytes, cut into squares of `side` × `side`: each as floats and times `factor` to a place of its own, `apart`
+/// floats from the one before.
 #[inline(always)]
 pub(crate) unsafe fn bytes_to_blocks<V: Lanes>(
     out: &mut [f32],
@@ -229,24 +230,31 @@ pub(crate) unsafe fn bytes_to_blocks<V: Lanes>(
     factor: f32,
 ) {
     match side {
-        2 => pieces_of::<2>(out, bytes, apart, factor),
-        4 => pieces_of::<4>(out, bytes, apart, factor),
+        2 => squares_of::<2, 4>(out, bytes, apart, factor),
+        4 => squares_of::<4, 16>(out, bytes, apart, factor),
         _ => {
-            for (bytes, out) in bytes.chunks_exact(side).zip(out.chunks_mut(apart)) {
-                for (out_i, &byte) in out.iter_mut().zip(bytes) {
-                    *out_i = f32::from(byte) * factor;
+            for (y, row) in bytes.chunks_exact(bytes.len() / side).enumerate() {
+                for (piece, out) in row.chunks_exact(side).zip(out.chunks_mut(apart)) {
+                    for (out_i, &byte) in out[y * side..].iter_mut().zip(piece) {
+                        *out_i = f32::from(byte) * factor;
+                    }
                 }
             }
         }
     }
 }
 
-/// The same for a side that the compiler knows: one vector per piece.
+/// The same for a side that the compiler knows: a square is put together as bytes, then becomes floats all at once.
 #[inline(always)]
-fn pieces_of<const SIDE: usize>(out: &mut [f32], bytes: &[u8], apart: usize, factor: f32) {
-    let (pieces, _) = bytes.as_chunks::<SIDE>();
-    for (piece, out) in pieces.iter().zip(out.chunks_mut(apart)) {
-        out[..SIDE].copy_from_slice(&piece.map(|byte| f32::from(byte) * factor));
+fn squares_of<const SIDE: usize, const AREA: usize>(out: &mut [f32], bytes: &[u8], apart: usize, factor: f32) {
+    let width = bytes.len() / SIDE;
+    let rows: [&[[u8; SIDE]]; SIDE] = std::array::from_fn(|y| bytes[y * width..(y + 1) * width].as_chunks().0);
+    for (n, out) in out.chunks_mut(apart).take(width / SIDE).enumerate() {
+        let mut square = [0; AREA];
+        for (row, piece) in rows.iter().zip(square.as_chunks_mut::<SIDE>().0) {
+            *piece = row[n];
+        }
+        out[..AREA].copy_from_slice(&square.map(|byte| f32::from(byte) * factor));
     }
 }
 

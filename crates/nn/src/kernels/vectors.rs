@@ -85,7 +85,8 @@ impl Kernel {
         dispatch!(self, bytes_to_floats(out, bytes, factor))
     }
 
-    /// out[piece · apart + i] ← factor · bytes[piece · side + i] for i < side, for every whole piece.
+    /// out[square · apart + y · side + x] ← factor · bytes[y][square · side + x] for x, y < side, for every whole square of
+    /// `side` rows of bytes.
     pub(crate) fn bytes_to_blocks(self, out: &mut [f32], bytes: &[u8], shape: (usize, usize), factor: f32) {
         dispatch!(self, bytes_to_blocks(out, bytes, shape, factor))
     }

@@ -3,6 +3,7 @@
 //! Forward and weight gradient share out the panels of sixteen outputs among threads; the input gradient is in
 //! `input_gradient.rs`. No result depends on who computes which panel.
 
+mod forward;
 mod update;
 
 pub use update::{DenseUpdate, WeightUpdate};
@@ -10,8 +11,7 @@ pub use update::{DenseUpdate, WeightUpdate};
 use crate::adam::Adam;
 use crate::buffer::Buffer;
 use crate::error::NnError;
-use crate::in_order::in_order;
-use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
+use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product, Steps};
 use crate::matrix::{Matrix, into_panels};
 use crate::offsets::Offsets;
 use crate::padded;
@@ -45,6 +45,8 @@ pub struct Dense {
     max_batch: usize,
     /// Outputs before they are laid into rows: `[panels][B][16]`.
     scratch: Buffer,
+    /// What of a single row is not zero.
+    steps: Steps,
     zero: Offsets,
     x_rows: Offsets,
     panel_rows: Offsets,
@@ -92,6 +94,7 @@ impl Dense {
             kernel,
             max_batch,
             scratch: Buffer::zeros(max_batch * padded(outputs)),
+            steps: Steps::with_room_for(inputs),
             zero: Offsets::every(0, 1),
             x_rows: Offsets::every(1, max_batch),
             panel_rows: Offsets::every(LANES, max_batch),
@@ -128,55 +131,6 @@ impl Dense {
     /// Place of the weight in the flat buffers.
     pub fn weight_range(&self) -> Range<usize> {
         self.weight.clone()
-    }
-
-    /// y[B,O] = activation(x[B,I] · w[O,I]ᵀ + b[O]), for any batch up to the largest, also for one row.
-    pub fn forward(&mut self, params: &[f32], x: &Matrix, y: &mut Matrix, activation: Activation) {
-        let batch = x.rows();
-        assert!(self.inputs <= x.cols(), "dense forward: x has {} columns, the layer reads {}", x.cols(), self.inputs);
-        assert_eq!(
-            (y.rows(), y.cols()),
-            (batch, self.outputs),
-            "dense forward: y is not [B={batch}, O={}]",
-            self.outputs
-        );
-        assert!(batch <= self.max_batch, "dense forward: batch {batch} exceeds {}", self.max_batch);
-        let panels = padded(self.outputs) / LANES;
-        let (weight, bias) = (&params[self.weight.clone()], self.bias.clone().map(|range| &params[range]));
-        self.x_rows.respace(x.stride());
-        let run = |task: usize, out: &mut [f32]| {
-            let first = task * TASK_PANELS;
-            let product = Product {
-                a: x.as_slice(),
-                rows: &self.x_rows,
-                row_count: batch,
-                segments: &self.zero,
-                segment_count: 1,
-                length: self.inputs,
-                step: 1,
-                b: &weight[first * self.inputs * LANES..],
-                b_stride: LANES,
-                b_panel: self.inputs * LANES,
-                panels: out.len() / (batch * LANES),
-                c_rows: &self.panel_rows,
-                c_panel: batch * LANES,
-                ahead: Ahead::BlockOfB,
-            };
-            let from = bias.map_or(From::Zero, |bias| From::Bias(&bias[first * LANES..]));
-            self.kernel.product(&product, from, out, activation);
-        };
-        let scratch = &mut self.scratch[..batch * panels * LANES];
-        let task = TASK_PANELS * batch * LANES;
-        if batch * self.inputs * self.outputs < SMALL_WORK {
-            scratch.chunks_mut(task).enumerate().for_each(|(i, out)| run(i, out));
-        } else {
-            in_order(scratch.chunks_mut(task).enumerate(), |(i, out)| run(i, out));
-        }
-        for (b, row) in y.as_mut_slice().chunks_mut(panels * LANES).enumerate() {
-            for (panel, out) in row.chunks_mut(LANES).enumerate() {
-                out.copy_from_slice(&scratch[(panel * batch + b) * LANES..][..LANES]);
-            }
-        }
     }
 
     /// gradients: dW[O,I] = dy[B,O]ᵀ · x[B,I] and db[O] = Σ_b dy[b]; what was there is overwritten.

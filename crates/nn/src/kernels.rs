@@ -8,6 +8,7 @@ mod elementwise;
 mod gaussian;
 mod lanes;
 mod product;
+mod sparse_row;
 mod tiles;
 mod transform;
 mod winograd;
@@ -17,6 +18,7 @@ pub use elementwise::AdamCoefficients;
 use gaussian::Shape;
 pub(crate) use product::Ahead;
 use product::{Source, Store};
+pub(crate) use sparse_row::{SparseRow, Steps};
 use std::ops::Range;
 pub(crate) use tiles::{Grid, POSITIONS, Slot, position_len};
 
@@ -158,6 +160,7 @@ on_every_path! {
     fn fill_gaussian(out: &mut [f32], seed: u64, shape: Shape) = gaussian::fill_on;
     fn product_store(source: Source<'_>, sink: Store<'_>) = product::store;
     fn product_adam(source: Source<'_>, sink: product::Update<'_>) = product::update;
+    fn sparse_row(row: SparseRow<'_>, c: &mut [f32], is_rectified: bool) = sparse_row::sparse_row;
     fn winograd_data(grid: &Grid, x: &[f32], slot: Slot, v: &mut [f32]) = winograd::data;
     fn winograd_data_adjoint(grid: &Grid, v: &[f32], slot: Slot, panel: usize, dx: &mut [f32]) = winograd::data_adjoint;
     fn winograd_result(grid: &Grid, m: &[f32], slot: Slot, panel: usize, bias: &[f32], y: &mut [f32]) = winograd::result;

@@ -106,14 +106,16 @@ impl Patch {
         self.rows == side && self.cols == side
     }
 
-    /// The rows and columns that lie inside.
-    pub fn places(self) -> impl Iterator<Item = (usize, usize)> {
-        (0..self.rows).flat_map(move |i| (0..self.cols).map(move |j| (i, j)))
+    /// Whether this row and column lie inside the image.
+    #[inline(always)]
+    pub fn has(&self, row: usize, col: usize) -> bool {
+        row < self.rows && col < self.cols
     }
 
-    /// Where a row and column lies.
-    pub fn at(&self, row: usize, col: usize) -> usize {
-        self.first + row * self.down + col * self.right
+    /// Floats from the first value inside to the last.
+    #[inline(always)]
+    pub fn reach(&self) -> usize {
+        (self.rows - 1) * self.down + (self.cols - 1) * self.right
     }
 }
 

@@ -155,22 +155,34 @@ pub(super) unsafe fn store<V: Narrow>(x: &mut [f32], at: usize, value: V) {
 /// The tile of an image that begins at `patch`; what lies outside the image is zero.
 #[inline(always)]
 pub(super) unsafe fn load_patch<V: Narrow, const P: usize>(x: &[f32], patch: Patch, channel: usize) -> [[V; P]; P] {
+    // SAFETY: the caller's contract, and the patch is asked whether it is whole.
+    unsafe {
+        match patch.is_whole(P) {
+            true => load_patch_of::<V, P, true>(x, patch, channel),
+            false => load_patch_of::<V, P, false>(x, patch, channel),
+        }
+    }
+}
+
+/// # Safety
+/// The processor has the instructions of `V`; `IS_WHOLE` only if the patch is.
+#[inline(always)]
+unsafe fn load_patch_of<V: Narrow, const P: usize, const IS_WHOLE: bool>(
+    x: &[f32],
+    patch: Patch,
+    channel: usize,
+) -> [[V; P]; P] {
+    let x = &x[patch.first + channel..][..patch.reach() + V::WIDTH];
     // SAFETY: the caller's contract, that the processor has these instructions.
     let mut tile = [[unsafe { V::zero() }; P]; P];
-    if patch.is_whole(P) {
-        // One look at the bounds for the whole tile: most tiles are whole, and this is where a transform spends its time.
-        let x = &x[patch.first + channel..][..(P - 1) * (patch.down + patch.right) + V::WIDTH];
-        for i in 0..P {
-            for j in 0..P {
-                // SAFETY: i and j are at most P − 1, so these lanes end where `x` does or before.
+    // Every index is a constant once these loops are unrolled, so the tile stays in registers.
+    for i in 0..P {
+        for j in 0..P {
+            if IS_WHOLE || patch.has(i, j) {
+                // SAFETY: rows and columns that the patch has end where `x` does or before.
                 tile[i][j] = unsafe { V::load(x.as_ptr().add(i * patch.down + j * patch.right)) };
             }
         }
-        return tile;
-    }
-    for (i, j) in patch.places() {
-        // SAFETY: the caller's contract, that the processor has these instructions.
-        tile[i][j] = unsafe { load(x, patch.at(i, j) + channel) };
     }
     tile
 }
@@ -210,23 +222,35 @@ pub(super) unsafe fn change_patch<V: Narrow, const P: usize>(
     tile: [[V; P]; P],
     change: impl Fn(V, V) -> V,
 ) {
-    if patch.is_whole(P) {
-        let x = &mut x[patch.first + channel..][..(P - 1) * (patch.down + patch.right) + V::WIDTH];
-        for i in 0..P {
-            for j in 0..P {
-                // SAFETY: i and j are at most P − 1, so these lanes end where `x` does or before.
+    // SAFETY: the caller's contract, and the patch is asked whether it is whole.
+    unsafe {
+        match patch.is_whole(P) {
+            true => change_patch_of::<V, P, true>(x, patch, channel, tile, change),
+            false => change_patch_of::<V, P, false>(x, patch, channel, tile, change),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`load_patch_of`].
+#[inline(always)]
+unsafe fn change_patch_of<V: Narrow, const P: usize, const IS_WHOLE: bool>(
+    x: &mut [f32],
+    patch: Patch,
+    channel: usize,
+    tile: [[V; P]; P],
+    change: impl Fn(V, V) -> V,
+) {
+    let x = &mut x[patch.first + channel..][..patch.reach() + V::WIDTH];
+    for i in 0..P {
+        for j in 0..P {
+            if IS_WHOLE || patch.has(i, j) {
+                // SAFETY: rows and columns that the patch has end where `x` does or before.
                 unsafe {
                     let place = x.as_mut_ptr().add(i * patch.down + j * patch.right);
                     change(V::load(place), tile[i][j]).store(place);
                 }
             }
         }
-        return;
-    }
-    for (i, j) in patch.places() {
-        let at = patch.at(i, j) + channel;
-        let place = x[at..at + V::WIDTH].as_mut_ptr();
-        // SAFETY: as many floats as there are lanes, as the slice has checked.
-        unsafe { change(V::load(place), tile[i][j]).store(place) };
     }
 }

@@ -61,23 +61,13 @@ impl Blocks {
     /// out = the blocks of an observation of floats.
     pub fn lay_floats(&self, floats: &[f32], out: &mut [f32]) {
         assert_eq!(floats.len(), self.planes.len(), "blocks: an observation is {:?}", self.planes);
-        self.each_row(|from, to, depth| {
-            let pieces = floats[from..][..self.planes.width].chunks_exact(self.side);
-            for (piece, block) in pieces.zip(out[to..].chunks_mut(depth)) {
-                block[..self.side].copy_from_slice(piece);
-            }
-        });
-    }
-
-    /// Visits every row of pixels: where it begins in the planes, where its first piece lies among the blocks, and how far
-    /// apart its pieces are there.
-    fn each_row(&self, mut visit: impl FnMut(usize, usize, usize)) {
         let (image, side) = (self.image(), self.side);
-        for channel in 0..self.planes.channels {
-            for y in 0..image.height * side {
-                let from = (channel * self.planes.height + y) * self.planes.width;
+        for (channel, plane) in floats.chunks_exact(self.planes.height * self.planes.width).enumerate() {
+            for (y, row) in plane.chunks_exact(self.planes.width).take(image.height * side).enumerate() {
                 let to = y / side * image.width * image.channels + (channel * side + y % side) * side;
-                visit(from, to, image.channels);
+                for (piece, block) in row.chunks_exact(side).zip(out[to..].chunks_mut(image.channels)) {
+                    block[..side].copy_from_slice(piece);
+                }
             }
         }
     }

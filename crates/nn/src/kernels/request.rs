@@ -110,12 +110,13 @@ impl Kernel {
             product::Update { p: c.as_mut_ptr(), m: m.as_mut_ptr(), v: v.as_mut_ptr(), rows, panel: p.c_panel, k };
         dispatch!(self, product_adam(source, sink));
     }
+
     /// C ← activation(bias + row · B), for as many panels of sixteen columns as C holds.
     pub(crate) fn sparse_row(self, row: SparseRow<'_>, c: &mut [f32], activation: Activation) {
         let panels = c.len() / LANES;
         assert!(0 < panels && c.len().is_multiple_of(LANES), "sparse row: {} columns", c.len());
         let end = (panels - 1) * row.b_panel + row.steps.end() * LANES;
-        assert!(row.steps.end() == 0 || end <= row.b.len(), "sparse row: B is read up to {end} of {}", row.b.len());
+        assert!(end <= row.b.len(), "sparse row: B is read up to {end} of {}", row.b.len());
         assert!(row.bias.is_none_or(|bias| c.len() <= bias.len()), "sparse row: the bias is shorter than C");
         dispatch!(self, sparse_row(row, c, activation == Activation::Relu));
     }

@@ -20,7 +20,7 @@ pub(crate) use product::Ahead;
 use product::{Source, Store};
 pub(crate) use sparse_row::{SparseRow, Steps};
 use std::ops::Range;
-pub(crate) use tiles::{Grid, POSITIONS, Slot, position_len};
+pub(crate) use tiles::{Grid, POSITIONS, Patch, Placed, Tiles, position_len};
 
 /// Number of lanes; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
@@ -152,6 +152,8 @@ on_every_path! {
     fn mask(d: &mut [f32], h: &[f32]) = elementwise::mask;
     fn column_sums(sums: &mut [f32], d: &[f32], stride: usize) = elementwise::column_sums;
     fn adam(k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) = elementwise::adam;
+    fn digests(out: &mut [u32], x: &[f32], width: usize) = elementwise::digests;
+    fn has_same_bits(a: &[f32], b: &[f32]) -> bool = elementwise::has_same_bits;
     fn bytes_to_floats(out: &mut [f32], bytes: &[u8], factor: f32) = elementwise::bytes_to_floats;
     fn bytes_to_blocks(out: &mut [f32], bytes: &[u8], shape: (usize, usize), factor: f32) = elementwise::bytes_to_blocks;
     fn transpose(from: &[f32], to: &mut [f32], to_stride: usize) = elementwise::transpose;
@@ -161,10 +163,10 @@ on_every_path! {
     fn product_store(source: Source<'_>, sink: Store<'_>) = product::store;
     fn product_adam(source: Source<'_>, sink: product::Update<'_>) = product::update;
     fn sparse_row(row: SparseRow<'_>, c: &mut [f32], is_rectified: bool) = sparse_row::sparse_row;
-    fn winograd_data(grid: &Grid, x: &[f32], slot: Slot, v: &mut [f32]) = winograd::data;
-    fn winograd_data_adjoint(grid: &Grid, v: &[f32], slot: Slot, panel: usize, dx: &mut [f32]) = winograd::data_adjoint;
-    fn winograd_result(grid: &Grid, m: &[f32], slot: Slot, panel: usize, bias: &[f32], y: &mut [f32]) = winograd::result;
-    fn winograd_result_adjoint(grid: &Grid, dy: &[f32], slot: Slot, w: &mut [f32]) = winograd::result_adjoint;
+    fn winograd_data(grid: &Grid, x: &[f32], tiles: Tiles<'_>, v: &mut [f32]) = winograd::data;
+    fn winograd_data_adjoint(grid: &Grid, v: &[f32], tiles: Tiles<'_>, panel: usize, dx: &mut [f32]) = winograd::data_adjoint;
+    fn winograd_result(grid: &Grid, m: &[f32], tiles: Tiles<'_>, panel: usize, bias: &[f32], y: &mut [f32]) = winograd::result;
+    fn winograd_result_adjoint(grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32]) = winograd::result_adjoint;
     fn winograd_filter(grid: &Grid, weights: &[f32], u: &mut [f32]) = winograd::filter;
     fn winograd_filter_across(grid: &Grid, weights: &[f32], panel: usize, u: &mut [f32]) = winograd::filter_across;
     fn winograd_filter_adjoint(grid: &Grid, u: &[f32], rows: Range<usize>, does_add: bool, weights: &mut [f32])
@@ -173,20 +175,28 @@ on_every_path! {
 
 /// Winograd's transforms; each checks its addresses itself. What they compute stands in `kernels/winograd.rs`.
 impl Kernel {
-    pub(crate) fn winograd_data(self, grid: &Grid, x: &[f32], slot: Slot, v: &mut [f32]) {
-        dispatch!(self, winograd_data(grid, x, slot, v))
+    pub(crate) fn winograd_data(self, grid: &Grid, x: &[f32], tiles: Tiles<'_>, v: &mut [f32]) {
+        dispatch!(self, winograd_data(grid, x, tiles, v))
     }
 
-    pub(crate) fn winograd_data_adjoint(self, grid: &Grid, v: &[f32], slot: Slot, panel: usize, dx: &mut [f32]) {
-        dispatch!(self, winograd_data_adjoint(grid, v, slot, panel, dx))
+    pub(crate) fn winograd_data_adjoint(self, grid: &Grid, v: &[f32], tiles: Tiles<'_>, panel: usize, dx: &mut [f32]) {
+        dispatch!(self, winograd_data_adjoint(grid, v, tiles, panel, dx))
     }
 
-    pub(crate) fn winograd_result(self, grid: &Grid, m: &[f32], slot: Slot, panel: usize, bias: &[f32], y: &mut [f32]) {
-        dispatch!(self, winograd_result(grid, m, slot, panel, bias, y))
+    pub(crate) fn winograd_result(
+        self,
+        grid: &Grid,
+        m: &[f32],
+        tiles: Tiles<'_>,
+        panel: usize,
+        bias: &[f32],
+        y: &mut [f32],
+    ) {
+        dispatch!(self, winograd_result(grid, m, tiles, panel, bias, y))
     }
 
-    pub(crate) fn winograd_result_adjoint(self, grid: &Grid, dy: &[f32], slot: Slot, w: &mut [f32]) {
-        dispatch!(self, winograd_result_adjoint(grid, dy, slot, w))
+    pub(crate) fn winograd_result_adjoint(self, grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32]) {
+        dispatch!(self, winograd_result_adjoint(grid, dy, tiles, w))
     }
 
     pub(crate) fn winograd_filter(self, grid: &Grid, weights: &[f32], u: &mut [f32]) {

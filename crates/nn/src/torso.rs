@@ -167,7 +167,7 @@ fn group_count(batch: usize) -> usize {
 }
 
 impl Layer {
-    /// The first layer, which takes examples one by one: it has so many tiles that more would not stay in the cache.
+    /// The first layer, which multiplies as many tiles at once as one example has: more would not stay in the cache.
     fn first(conv: Conv) -> Self {
         Self::with(Winograd::of(&conv, 1), 0, conv)
     }

@@ -12,9 +12,14 @@
 //! That is 4/9 of the multiplications of a 4 × 4 window of stride 2 on 9 × 9 outputs, 4/7 of those of a 3 × 3 window on 7 × 7.
 //! The results are those of `conv.rs` but for rounding.
 
+mod backward;
+mod repeats;
+
+pub(crate) use repeats::Repeats;
+
 use crate::buffer::Buffer;
 use crate::conv::Conv;
-use crate::kernels::{Activation, Ahead, From, Grid, Kernel, LANES, POSITIONS, Product, Slot, position_len};
+use crate::kernels::{Activation, Ahead, From, Grid, Kernel, LANES, POSITIONS, Placed, Product, Tiles, position_len};
 use crate::offsets::Offsets;
 use crate::padded;
 use std::ops::Range;
@@ -36,12 +41,21 @@ pub(crate) struct Winograd {
     bias: Option<Range<usize>>,
     input_len: usize,
     output_len: usize,
+    /// All tiles of all examples.
+    placed: Vec<Placed>,
     /// Rows of v and of dm, and of what a product writes.
     data_rows: Offsets,
     result_rows: Offsets,
     lane_rows: Offsets,
     columns: Offsets,
     zero: Offsets,
+}
+
+/// A layer's parameters, as they are and as its forward pass reads them.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights<'a> {
+    pub params: &'a [f32],
+    pub filters: &'a [f32],
 }
 
 /// Memory for the positions of a few examples, for whichever layer is at work.
@@ -94,6 +108,11 @@ impl Winograd {
             bias: conv.bias.clone(),
             input_len: conv.input.padded_len(),
             output_len: conv.output.padded_len(),
+            placed: (0..examples)
+                .flat_map(|_| grid.each_tile())
+                .enumerate()
+                .map(|(place, tile)| Placed { tile, place })
+                .collect(),
             data_rows: Offsets::every(grid.depth(), rows),
             result_rows: Offsets::every(grid.out_channels, rows),
             lane_rows: Offsets::every(LANES, rows.max(DEPTH_ROWS)),
@@ -131,106 +150,55 @@ impl Winograd {
     /// y = max(0, x ∗ w + b) for `count` examples; those of `y` are `y_stride` apart.
     pub fn forward(
         &self,
-        params: &[f32],
-        filters: &[f32],
+        Weights { params, filters }: Weights<'_>,
         x: &[f32],
         (y, y_stride): (&mut [f32], usize),
         room: &mut Positions,
     ) {
         let count = x.len() / self.input_len;
-        let (tiles, depth) = (count * self.grid.tiles(), self.grid.depth());
         self.transform_data(x, room);
         for (panel, filters) in filters.chunks_exact(self.filters_piece()).enumerate() {
-            for position in 0..POSITIONS {
-                let product = Product {
-                    a: &room.data[position * position_len(tiles, depth)..],
-                    rows: &self.data_rows,
-                    row_count: tiles,
-                    length: depth,
-                    b: &filters[position * depth * LANES..],
-                    ahead: Ahead::BlockOfB,
-                    ..self.product()
-                };
-                let m = &mut room.panel[position * position_len(tiles, LANES)..];
-                self.kernel.product(&product, From::Zero, m, Activation::Linear);
-            }
-            let zeros = [0.0; LANES];
-            let bias = self.bias.clone().map_or(&zeros[..], |range| &params[range][panel * LANES..(panel + 1) * LANES]);
+            self.multiply(filters, (count * self.grid.tiles(), count * self.grid.tiles()), room);
+            let bias = self.bias_of(params, panel);
             for (e, y) in y.chunks_mut(y_stride).enumerate() {
-                self.kernel.winograd_result(&self.grid, &room.panel, self.slot(e, count), panel, bias, y);
+                self.kernel.winograd_result(&self.grid, &room.panel, self.tiles_of(e, count), panel, &bias, y);
             }
         }
     }
 
-    /// Transforms the layer's inputs and the gradient of its outputs, which both gradients below read.
-    pub fn begin_backward(&self, x: &[f32], dy: &[f32], room: &mut Positions) {
-        self.transform_data(x, room);
-        let count = x.len() / self.input_len;
-        for (e, dy) in dy.chunks_exact(self.output_len).enumerate() {
-            self.kernel.winograd_result_adjoint(&self.grid, dy, self.slot(e, count), &mut room.results);
+    /// m = v · u at every position, for sixteen outputs and the first `tiles` of the `places` that a position has.
+    fn multiply(&self, filters: &[f32], (tiles, places): (usize, usize), room: &mut Positions) {
+        let depth = self.grid.depth();
+        for position in 0..POSITIONS {
+            let product = Product {
+                a: &room.data[position * position_len(places, depth)..],
+                rows: &self.data_rows,
+                row_count: tiles,
+                length: depth,
+                b: &filters[position * depth * LANES..],
+                ahead: Ahead::BlockOfB,
+                ..self.product()
+            };
+            let m = &mut room.panel[position * position_len(places, LANES)..];
+            self.kernel.product(&product, From::Zero, m, Activation::Linear);
         }
     }
 
-    /// dw (+)= the gradient of the weights over the `count` examples begun.
-    pub fn gradient(&self, count: usize, does_add: bool, dw: &mut [f32], room: &mut Positions) {
-        let (tiles, depth, width) = (count * self.grid.tiles(), self.grid.depth(), self.grid.out_channels);
-        let panel_len = self.grid.taps * self.grid.taps * depth * LANES;
-        for (panel, dw) in dw.chunks_exact_mut(panel_len).enumerate() {
-            for first in (0..depth).step_by(DEPTH_ROWS) {
-                let rows = DEPTH_ROWS.min(depth - first);
-                for position in 0..POSITIONS {
-                    let product = Product {
-                        a: &room.data[position * position_len(tiles, depth) + first..],
-                        rows: &self.columns,
-                        row_count: rows,
-                        length: tiles,
-                        step: depth,
-                        b: &room.results[position * position_len(tiles, width) + panel * LANES..],
-                        b_stride: width,
-                        ..self.product()
-                    };
-                    let du = &mut room.panel[position * position_len(rows, LANES)..];
-                    self.kernel.product(&product, From::Zero, du, Activation::Linear);
-                }
-                self.kernel.winograd_filter_adjoint(&self.grid, &room.panel, first..first + rows, does_add, dw);
-            }
-        }
-    }
-
-    /// dx = the gradient of the inputs of the examples begun.
-    pub fn input_gradient(&self, filters_across: &[f32], dx: &mut [f32], room: &mut Positions) {
-        let count = dx.len() / self.input_len;
-        let (tiles, width) = (count * self.grid.tiles(), self.grid.out_channels);
-        dx.fill(0.0);
-        for (panel, filters) in filters_across.chunks_exact(self.filters_across_piece()).enumerate() {
-            for position in 0..POSITIONS {
-                let product = Product {
-                    a: &room.results[position * position_len(tiles, width)..],
-                    rows: &self.result_rows,
-                    row_count: tiles,
-                    length: width,
-                    b: &filters[position * width * LANES..],
-                    ahead: Ahead::BlockOfB,
-                    ..self.product()
-                };
-                let dv = &mut room.panel[position * position_len(tiles, LANES)..];
-                self.kernel.product(&product, From::Zero, dv, Activation::Linear);
-            }
-            for (e, dx) in dx.chunks_exact_mut(self.input_len).enumerate() {
-                self.kernel.winograd_data_adjoint(&self.grid, &room.panel, self.slot(e, count), panel, dx);
-            }
-        }
+    fn bias_of(&self, params: &[f32], panel: usize) -> [f32; LANES] {
+        let bias = self.bias.clone().map(|range| &params[range][panel * LANES..(panel + 1) * LANES]);
+        bias.map_or([0.0; LANES], |bias| bias.try_into().expect("sixteen outputs"))
     }
 
     fn transform_data(&self, x: &[f32], room: &mut Positions) {
         let count = x.len() / self.input_len;
         for (e, x) in x.chunks_exact(self.input_len).enumerate() {
-            self.kernel.winograd_data(&self.grid, x, self.slot(e, count), &mut room.data);
+            self.kernel.winograd_data(&self.grid, x, self.tiles_of(e, count), &mut room.data);
         }
     }
 
-    fn slot(&self, e: usize, count: usize) -> Slot {
-        Slot { first: e * self.grid.tiles(), count: count * self.grid.tiles() }
+    fn tiles_of(&self, e: usize, count: usize) -> Tiles<'_> {
+        let tiles = self.grid.tiles();
+        Tiles { placed: &self.placed[e * tiles..(e + 1) * tiles], count: count * tiles }
     }
 
     /// What the products have in common: one panel, one run of the reduction, rows of sixteen.

@@ -214,6 +214,25 @@ pub(crate) unsafe fn adam<V: Lanes>(k: &AdamCoefficients, g: &[f32], p: &mut [f3
 }
 
 #[inline(always)]
+pub(crate) unsafe fn digests<V: Lanes>(out: &mut [u32], x: &[f32], width: usize) {
+    for (digest, x) in out.iter_mut().zip(x.chunks_exact(width)) {
+        // Every lane begins elsewhere, so that values which change places change the sum.
+        let mut lanes: [u32; 16] = std::array::from_fn(|lane| lane as u32 * 0x9e37_79b9);
+        for x in x.chunks_exact(16) {
+            for (lane, value) in lanes.iter_mut().zip(x) {
+                *lane = (*lane ^ value.to_bits()).wrapping_mul(0x85eb_ca6b);
+            }
+        }
+        *digest = lanes.iter().fold(0, |sum, &lane| sum.wrapping_add(lane));
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn has_same_bits<V: Lanes>(a: &[f32], b: &[f32]) -> bool {
+    a.iter().zip(b).fold(0, |other, (a, b)| other | (a.to_bits() ^ b.to_bits())) == 0
+}
+
+#[inline(always)]
 pub(crate) unsafe fn bytes_to_floats<V: Lanes>(out: &mut [f32], bytes: &[u8], factor: f32) {
     for (out_i, &byte) in out.iter_mut().zip(bytes) {
         *out_i = f32::from(byte) * factor;

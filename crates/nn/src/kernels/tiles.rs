@@ -65,7 +65,7 @@ impl Grid {
     }
 
     /// The same for the outputs of a tile.
-    pub(super) fn result(&self, (row, col): (usize, usize)) -> Patch {
+    pub fn result(&self, (row, col): (usize, usize)) -> Patch {
         let (y, x) = (row * self.outputs(), col * self.outputs());
         let down = self.out_width * self.out_channels;
         Patch {
@@ -83,7 +83,15 @@ impl Grid {
         (y * self.stride + dy) * self.taps * self.stride + x * self.stride + dx
     }
 
-    pub(super) fn each_tile(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+    /// All pixels that the tile (`row`, `col`) reads, of all phases.
+    pub fn region(&self, (row, col): (usize, usize)) -> Patch {
+        let Patch { first, down, right, rows, cols } = self.data((row, col), 0);
+        let side = self.stride;
+        Patch { first, down: down / side, right: right / side, rows: rows * side, cols: cols * side }
+    }
+
+    /// The tiles of an example, row by row.
+    pub fn each_tile(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let cols = self.cols();
         (0..self.tiles()).map(move |tile| (tile / cols, tile % cols))
     }
@@ -91,7 +99,7 @@ impl Grid {
 
 /// A tile's place in an image; rows and columns that lie outside count as zeros.
 #[derive(Clone, Copy)]
-pub(super) struct Patch {
+pub(crate) struct Patch {
     pub first: usize,
     pub down: usize,
     pub right: usize,
@@ -119,11 +127,17 @@ impl Patch {
     }
 }
 
-/// Where an example's tiles stand among those that are multiplied together.
+/// Tiles of one example and where they stand among those that are multiplied together.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Slot {
-    /// The example's first tile.
-    pub first: usize,
-    /// Tiles in all.
+pub(crate) struct Tiles<'a> {
+    pub placed: &'a [Placed],
+    /// Tiles that are multiplied together.
     pub count: usize,
+}
+
+/// A tile, as its row and column among those of its example, and its place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placed {
+    pub tile: (usize, usize),
+    pub place: usize,
 }

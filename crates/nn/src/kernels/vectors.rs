@@ -79,6 +79,17 @@ impl Kernel {
         dispatch!(self, adam(k, g, p, m, v))
     }
 
+    /// out[i] ← a number that says little of the `width` floats of run i, a multiple of sixteen, but is the same for the same bits.
+    pub(crate) fn digests(self, out: &mut [u32], x: &[f32], width: usize) {
+        assert!(x.len() == out.len() * width && width.is_multiple_of(LANES), "digests: {} runs of {width}", out.len());
+        dispatch!(self, digests(out, x, width))
+    }
+
+    /// Whether both have the same bits.
+    pub(crate) fn has_same_bits(self, a: &[f32], b: &[f32]) -> bool {
+        a.len() == b.len() && dispatch!(self, has_same_bits(a, b))
+    }
+
     /// out ← factor · bytes.
     pub fn bytes_to_floats(self, out: &mut [f32], bytes: &[u8], factor: f32) {
         same_length!("bytes_to_floats", out, bytes);

@@ -6,23 +6,23 @@
 #![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and column in several arrays at once")]
 
 use super::lanes::{Lanes, Narrow};
-use super::tiles::{Grid, POSITIONS, Slot, position_len};
+use super::tiles::{Grid, POSITIONS, Placed, Tiles, position_len};
 use super::transform::*;
 use std::ops::Range;
 
-/// v[position][tile][depth] of one example's image.
+/// v[position][tile][depth] of tiles of one example's image.
 #[inline(always)]
-pub(crate) unsafe fn data<V: Lanes>(grid: &Grid, x: &[f32], slot: Slot, v: &mut [f32]) {
+pub(crate) unsafe fn data<V: Lanes>(grid: &Grid, x: &[f32], tiles: Tiles<'_>, v: &mut [f32]) {
     let depth = grid.depth();
-    for (n, tile) in grid.each_tile().enumerate() {
+    for &Placed { tile, place } in tiles.placed {
         for phase in 0..grid.stride * grid.stride {
             let patch = grid.data(tile, phase);
             for channel in (0..grid.in_channels).step_by(V::Narrow::WIDTH) {
-                let at = (slot.first + n) * depth + phase * grid.in_channels + channel;
+                let at = place * depth + phase * grid.in_channels + channel;
                 // SAFETY: the caller's contract, that the processor has these instructions.
                 unsafe {
                     let d = both::<Data, V::Narrow, 4, 4>(load_patch(x, patch, channel));
-                    store_positions(v, at, position_len(slot.count, depth), d);
+                    store_positions(v, at, position_len(tiles.count, depth), d);
                 }
             }
         }
@@ -31,14 +31,14 @@ pub(crate) unsafe fn data<V: Lanes>(grid: &Grid, x: &[f32], slot: Slot, v: &mut 
 
 /// dx += what v[position][tile][16], the gradient of sixteen of the depth's channels, means for one example's image.
 #[inline(always)]
-pub(crate) unsafe fn data_adjoint<V: Lanes>(grid: &Grid, v: &[f32], slot: Slot, panel: usize, dx: &mut [f32]) {
+pub(crate) unsafe fn data_adjoint<V: Lanes>(grid: &Grid, v: &[f32], tiles: Tiles<'_>, panel: usize, dx: &mut [f32]) {
     let (phase, channel) = (panel * 16 / grid.in_channels, panel * 16 % grid.in_channels);
-    for (n, tile) in grid.each_tile().enumerate() {
+    for &Placed { tile, place } in tiles.placed {
         let patch = grid.data(tile, phase);
         for lane in (0..16).step_by(V::Narrow::WIDTH) {
             // SAFETY: the caller's contract, that the processor has these instructions.
             unsafe {
-                let v = load_positions(v, (slot.first + n) * 16 + lane, position_len(slot.count, 16));
+                let v = load_positions(v, place * 16 + lane, position_len(tiles.count, 16));
                 let sum = |there: V::Narrow, tile| there.add(tile);
                 change_patch(dx, patch, channel + lane, both::<DataAdjoint, V::Narrow, 4, 4>(v), sum);
             }
@@ -48,11 +48,18 @@ pub(crate) unsafe fn data_adjoint<V: Lanes>(grid: &Grid, v: &[f32], slot: Slot, 
 
 /// y[pixel][sixteen channels of `panel`] = max(0, bias + outputs of m[position][tile][16]) for one example.
 #[inline(always)]
-pub(crate) unsafe fn result<V: Lanes>(grid: &Grid, m: &[f32], slot: Slot, panel: usize, bias: &[f32], y: &mut [f32]) {
+pub(crate) unsafe fn result<V: Lanes>(
+    grid: &Grid,
+    m: &[f32],
+    tiles: Tiles<'_>,
+    panel: usize,
+    bias: &[f32],
+    y: &mut [f32],
+) {
     match grid.taps {
         // SAFETY: the caller's contract, that the processor has these instructions.
-        2 => unsafe { result_of::<V::Narrow, 3>(grid, m, slot, panel, bias, y) },
-        _ => unsafe { result_of::<V::Narrow, 2>(grid, m, slot, panel, bias, y) },
+        2 => unsafe { result_of::<V::Narrow, 3>(grid, m, tiles, panel, bias, y) },
+        _ => unsafe { result_of::<V::Narrow, 2>(grid, m, tiles, panel, bias, y) },
     }
 }
 
@@ -60,19 +67,19 @@ pub(crate) unsafe fn result<V: Lanes>(grid: &Grid, m: &[f32], slot: Slot, panel:
 unsafe fn result_of<N: Narrow, const M: usize>(
     grid: &Grid,
     m: &[f32],
-    slot: Slot,
+    tiles: Tiles<'_>,
     panel: usize,
     bias: &[f32],
     y: &mut [f32],
 ) where
     Result: Transform<N, 4, M>,
 {
-    for (n, tile) in grid.each_tile().enumerate() {
+    for &Placed { tile, place } in tiles.placed {
         let patch = grid.result(tile);
         for lane in (0..16).step_by(N::WIDTH) {
             // SAFETY: the caller's contract, that the processor has these instructions.
             unsafe {
-                let m = load_positions(m, (slot.first + n) * 16 + lane, position_len(slot.count, 16));
+                let m = load_positions(m, place * 16 + lane, position_len(tiles.count, 16));
                 let (outputs, bias) = (both::<Result, N, 4, M>(m), load::<N>(bias, lane));
                 change_patch(y, patch, panel * 16 + lane, outputs, |_, output| output.add(bias).relu());
             }
@@ -82,27 +89,27 @@ unsafe fn result_of<N: Narrow, const M: usize>(
 
 /// w[position][tile][outputs] of one example's output gradient.
 #[inline(always)]
-pub(crate) unsafe fn result_adjoint<V: Lanes>(grid: &Grid, dy: &[f32], slot: Slot, w: &mut [f32]) {
+pub(crate) unsafe fn result_adjoint<V: Lanes>(grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32]) {
     match grid.taps {
         // SAFETY: the caller's contract, that the processor has these instructions.
-        2 => unsafe { result_adjoint_of::<V::Narrow, 3>(grid, dy, slot, w) },
-        _ => unsafe { result_adjoint_of::<V::Narrow, 2>(grid, dy, slot, w) },
+        2 => unsafe { result_adjoint_of::<V::Narrow, 3>(grid, dy, tiles, w) },
+        _ => unsafe { result_adjoint_of::<V::Narrow, 2>(grid, dy, tiles, w) },
     }
 }
 
 #[inline(always)]
-unsafe fn result_adjoint_of<N: Narrow, const M: usize>(grid: &Grid, dy: &[f32], slot: Slot, w: &mut [f32])
+unsafe fn result_adjoint_of<N: Narrow, const M: usize>(grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32])
 where
     ResultAdjoint: Transform<N, M, 4>,
 {
     let width = grid.out_channels;
-    for (n, tile) in grid.each_tile().enumerate() {
+    for &Placed { tile, place } in tiles.placed {
         let patch = grid.result(tile);
         for channel in (0..width).step_by(N::WIDTH) {
             // SAFETY: the caller's contract, that the processor has these instructions.
             unsafe {
                 let d = both::<ResultAdjoint, N, M, 4>(load_patch(dy, patch, channel));
-                store_positions(w, (slot.first + n) * width + channel, position_len(slot.count, width), d);
+                store_positions(w, place * width + channel, position_len(tiles.count, width), d);
             }
         }
     }

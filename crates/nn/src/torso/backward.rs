@@ -109,7 +109,7 @@ struct Backward<'a> {
 impl Backward<'_> {
     /// Adds the examples' share to their group's gradient. The room holds the gradient of the last layer's outputs.
     fn add_examples(&self, kept: &[Buffer], several: Several, room: &mut Room, gradient: &mut [f32]) {
-        let Room { observation, d_activations, laid, positions, .. } = room;
+        let Room { observations, d_activations, laid, positions, .. } = room;
         for (l, layer) in self.layers.iter().enumerate().rev() {
             let Layer { conv, winograd, filters_across, .. } = layer;
             let (below, above) = d_activations.split_at_mut(l);
@@ -123,7 +123,7 @@ impl Backward<'_> {
             let from = |e: usize| if e == 0 && several.are_first() { From::Zero } else { From::C };
             let Some(dx) = below.last_mut() else {
                 for (e, dy) in each_dy {
-                    let x = self.observed.get(several.examples.start + e, observation);
+                    let x = self.observed.get(several.examples.start + e, observations);
                     let Some(winograd) = winograd else {
                         conv.add_gradient(x, dy, laid, dw, from(e));
                         continue;

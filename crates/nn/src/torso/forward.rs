@@ -10,7 +10,7 @@ use crate::conv::ImageShape;
 use crate::in_order::in_order;
 use crate::kernels::Kernel;
 use crate::matrix::Matrix;
-use crate::winograd::{Positions, Winograd};
+use crate::winograd::{Positions, Repeats, Weights, Winograd};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -30,12 +30,13 @@ impl Torso {
         let stride = features.stride();
         let tasks = features.as_mut_slice().chunks_mut(per_group * stride).zip(&mut trace.groups);
         in_order(tasks.enumerate(), |(g, (rows, kept))| {
-            let Room { observation, positions, .. } = &mut *self.rooms.enter();
+            let Room { observations, positions, repeats, .. } = &mut *self.rooms.enter();
             let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
             for (n, rows) in rows.chunks_mut(EXAMPLES * stride).enumerate() {
                 let places = n * EXAMPLES..n * EXAMPLES + rows.len() / stride;
                 let first = g * per_group + places.start;
-                pass.several(first, kept, places, (rows, stride), (observation, positions));
+                let scratch = Scratch { observations, positions, repeats };
+                pass.several(first, kept, places, (rows, stride), scratch);
             }
         });
     }
@@ -46,18 +47,19 @@ impl Torso {
         let observed = self.observed(observations);
         let stride = features.stride();
         if batch == 1 {
-            let Room { observation, passing, .. } = &mut *self.rooms.enter();
+            let Room { observations, passing, .. } = &mut *self.rooms.enter();
             let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
-            return pass.one(passing, features.as_mut_slice(), observation);
+            return pass.one(passing, features.as_mut_slice(), observations);
         }
         self.layers.par_iter_mut().for_each(|layer| layer.lay_filters(params));
         let per_group = batch.div_ceil(group_count(batch));
         in_order(features.as_mut_slice().chunks_mut(per_group * stride).enumerate(), |(g, rows)| {
-            let Room { observation, passing, positions, .. } = &mut *self.rooms.enter();
+            let Room { observations, passing, positions, repeats, .. } = &mut *self.rooms.enter();
             let pass = Forward { layers: &self.layers, params, observed, width: self.order.width() };
             for (n, rows) in rows.chunks_mut(EXAMPLES * stride).enumerate() {
                 let (first, count) = (g * per_group + n * EXAMPLES, rows.len() / stride);
-                pass.several(first, passing, 0..count, (rows, stride), (observation, positions));
+                let scratch = Scratch { observations, positions, repeats };
+                pass.several(first, passing, 0..count, (rows, stride), scratch);
             }
         });
     }
@@ -102,17 +104,37 @@ pub(super) struct Observed<'a> {
 impl Observed<'_> {
     /// Observation `i`: where it lies if that will do, else laid into `scratch`.
     pub(super) fn get<'s>(&'s self, i: usize, scratch: &'s mut [f32]) -> &'s [f32] {
-        let range = i * self.shape.len()..(i + 1) * self.shape.len();
+        if let (Observations::Floats(floats), None) = (self.all, self.blocks) {
+            return &floats[self.range(i)];
+        }
+        let out = &mut scratch[..self.blocks.map_or(self.shape.len(), |blocks| blocks.image().len())];
+        self.lay(i, out);
+        out
+    }
+
+    /// Lays observation `i` into `out`.
+    fn lay(&self, i: usize, out: &mut [f32]) {
+        let range = self.range(i);
         match (self.all, self.blocks) {
-            (Observations::Floats(floats), None) => return &floats[range],
-            (Observations::Floats(floats), Some(blocks)) => blocks.lay_floats(&floats[range], scratch),
-            (Observations::Bytes(bytes), None) => self.kernel.bytes_to_floats(scratch, &bytes[range], self.byte_scale),
+            (Observations::Floats(floats), None) => out.copy_from_slice(&floats[range]),
+            (Observations::Floats(floats), Some(blocks)) => blocks.lay_floats(&floats[range], out),
+            (Observations::Bytes(bytes), None) => self.kernel.bytes_to_floats(out, &bytes[range], self.byte_scale),
             (Observations::Bytes(bytes), Some(blocks)) => {
-                blocks.lay_bytes(self.kernel, &bytes[range], self.byte_scale, scratch)
+                blocks.lay_bytes(self.kernel, &bytes[range], self.byte_scale, out)
             }
         }
-        scratch
     }
+
+    fn range(&self, i: usize) -> Range<usize> {
+        i * self.shape.len()..(i + 1) * self.shape.len()
+    }
+}
+
+/// What of a room a forward pass uses beside the activations.
+struct Scratch<'a> {
+    observations: &'a mut [f32],
+    positions: &'a mut Positions,
+    repeats: &'a mut Option<Repeats>,
 }
 
 /// The way of examples through all layers.
@@ -149,11 +171,12 @@ impl Forward<'_> {
         kept: &mut [Buffer],
         places: Range<usize>,
         (features, stride): (&mut [f32], usize),
-        (observation, positions): (&mut [f32], &mut Positions),
+        Scratch { observations, positions, repeats }: Scratch<'_>,
     ) {
         for (l, layer) in self.layers.iter().enumerate() {
             let (before, after) = kept.split_at_mut(l);
             let len = layer.conv.output.padded_len();
+            let weights = Weights { params: self.params, filters: &layer.filters };
             let (y, y_stride) = match after.first_mut() {
                 Some(buffer) => (&mut buffer[places.start * len..places.end * len], len),
                 None => (&mut *features, stride),
@@ -161,28 +184,29 @@ impl Forward<'_> {
             match (&layer.winograd, before.last()) {
                 (Some(winograd), Some(buffer)) => {
                     let x = activations(buffer, layer.conv.input, &places);
-                    winograd.forward(self.params, &layer.filters, x, (y, y_stride), positions);
+                    winograd.forward(weights, x, (y, y_stride), positions);
                 }
                 (_, Some(buffer)) => {
                     let x = activations(buffer, layer.conv.input, &places).chunks(layer.conv.input.padded_len());
                     x.zip(y.chunks_mut(y_stride)).for_each(|(x, y)| layer.conv.forward(self.params, x, y));
                 }
-                (winograd, None) => {
+                (Some(winograd), None) => {
+                    let repeats = repeats.as_mut().expect("the first layer is computed by tiles");
+                    let lay = |e: usize, out: &mut [f32]| self.observed.lay(first + e, out);
+                    let (x, room) = ((&mut *observations, lay), (&mut *positions, repeats));
+                    winograd.forward_repeating(weights, x, (y, y_stride), room);
+                }
+                (None, None) => {
                     for (e, y) in y.chunks_mut(y_stride).enumerate() {
-                        let x = self.observed.get(first + e, observation);
-                        match winograd {
-                            Some(winograd) => {
-                                winograd.forward(self.params, &layer.filters, x, (y, y_stride), positions);
-                            }
-                            None => layer.conv.forward(self.params, x, y),
-                        }
+                        let x = self.observed.get(first + e, observations);
+                        layer.conv.forward(self.params, x, y);
                     }
                 }
             }
         }
         if self.layers.is_empty() {
             for (e, row) in features.chunks_mut(stride).enumerate() {
-                row[..self.width].copy_from_slice(self.observed.get(first + e, observation));
+                row[..self.width].copy_from_slice(self.observed.get(first + e, observations));
             }
         }
     }

@@ -6,14 +6,14 @@
 use super::{EXAMPLES, Layer};
 use crate::buffer::Buffer;
 use crate::conv::ImageShape;
-use crate::winograd::Positions;
+use crate::winograd::{Positions, Repeats};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// What work on a few examples needs for itself.
 #[derive(Debug, Clone)]
 pub(super) struct Room {
-    /// One observation as the first layer reads it.
-    pub observation: Buffer,
+    /// A few observations as the first layer reads them.
+    pub observations: Buffer,
     /// Activations of all layers but the last, for passes that keep nothing.
     pub passing: Vec<Buffer>,
     /// Gradients of every layer's outputs before ReLU.
@@ -21,20 +21,26 @@ pub(super) struct Room {
     /// The gradient of one layer's outputs in panels.
     pub laid: Buffer,
     pub positions: Positions,
+    /// Of the first layer, if it is computed by tiles.
+    pub repeats: Option<Repeats>,
 }
 
 impl Room {
     pub fn new(input: ImageShape, layers: &[Layer], max_batch: usize) -> Self {
+        let examples = EXAMPLES.min(max_batch);
         let lens = layers.iter().map(|layer| layer.conv.output.padded_len());
-        let activations = |count: usize| {
-            lens.clone().take(count).map(|len| Buffer::zeros(len * EXAMPLES.min(max_batch))).collect::<Vec<_>>()
-        };
+        let activations =
+            |count: usize| lens.clone().take(count).map(|len| Buffer::zeros(len * examples)).collect::<Vec<_>>();
         Self {
-            observation: Buffer::zeros(layers.first().map_or(input.len(), |first| first.conv.input.len())),
+            observations: Buffer::zeros(examples * layers.first().map_or(input.len(), |first| first.conv.input.len())),
             passing: activations(layers.len().saturating_sub(1)),
             d_activations: activations(layers.len()),
             laid: Buffer::zeros(lens.clone().max().unwrap_or(0)),
             positions: Positions::new(layers.iter().filter_map(|layer| layer.winograd.as_ref())),
+            repeats: layers
+                .first()
+                .and_then(|first| first.winograd.as_ref())
+                .map(|first| Repeats::new(first, examples)),
         }
     }
 }

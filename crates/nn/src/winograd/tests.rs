@@ -53,18 +53,24 @@ fn directly(case: &Case) -> Pass {
     pass
 }
 
+fn filters(case: &Case, winograd: &Winograd) -> Vec<f32> {
+    let mut filters = vec![0.0; winograd.filters_len()];
+    for (piece, out) in filters.chunks_mut(winograd.filters_piece()).enumerate() {
+        winograd.filters(&case.params, piece, out);
+    }
+    filters
+}
+
 fn by_tiles(case: &Case, winograd: &Winograd) -> Pass {
     let Case { conv, params, x, dy, .. } = case;
-    let (mut filters, mut across) = (vec![0.0; winograd.filters_len()], vec![0.0; winograd.filters_len()]);
-    for (piece, out) in filters.chunks_mut(winograd.filters_piece()).enumerate() {
-        winograd.filters(params, piece, out);
-    }
+    let (filters, mut across) = (filters(case, winograd), vec![0.0; winograd.filters_len()]);
     for (piece, out) in across.chunks_mut(winograd.filters_across_piece()).enumerate() {
         winograd.filters_across(params, piece, out);
     }
     let mut room = Positions::new(std::iter::once(winograd));
     let mut pass = Pass { y: vec![0.0; dy.len()], dw: vec![f32::NAN; conv.weight.len()], dx: vec![f32::NAN; x.len()] };
-    winograd.forward(params, &filters, x, (&mut pass.y, conv.output.padded_len()), &mut room);
+    let weights = Weights { params, filters: &filters };
+    winograd.forward(weights, x, (&mut pass.y, conv.output.padded_len()), &mut room);
     // In two halves, so that overwriting and adding are both seen.
     let (inputs, outputs) = (conv.input.padded_len(), conv.output.padded_len());
     let mut done = 0;
@@ -130,4 +136,50 @@ fn a_layer_that_would_gain_little_keeps_the_direct_method() {
     assert!(of(9, 5, 1).is_none(), "too many taps");
     assert!(of(9, 3, 2).is_none(), "the window is no multiple of the stride");
     assert!(of(9, 1, 1).is_none(), "nothing to share");
+}
+
+/// Outputs where repeated tiles are copied, and how many tiles were computed.
+fn repeating(case: &Case, winograd: &Winograd) -> (Vec<f32>, usize) {
+    let Case { conv, params, x, .. } = case;
+    let (mut y, mut laid) = (vec![f32::NAN; case.dy.len()], vec![f32::NAN; x.len()]);
+    let (mut room, mut repeats) = (Positions::new(std::iter::once(winograd)), Repeats::new(winograd, case.count));
+    let weights = Weights { params, filters: &filters(case, winograd) };
+    for _ in 0..2 {
+        // Twice, so that the second must not see what the first left.
+        let lay = |e: usize, out: &mut [f32]| out.copy_from_slice(&x[e * out.len()..(e + 1) * out.len()]);
+        let y = (&mut y[..], conv.output.padded_len());
+        winograd.forward_repeating(weights, (&mut laid, lay), y, (&mut room, &mut repeats));
+    }
+    (y, repeats.different())
+}
+
+#[test]
+fn repeated_tiles_have_the_bits_of_computed_ones() {
+    for kernel in Kernel::available() {
+        for (channels, size, (window, stride)) in
+            [(16, (21, 21), (2, 1)), (20, (12, 15), (3, 1)), (16, (25, 22), (6, 3))]
+        {
+            let spec = ConvSpec { channels: 33, kernel: window, stride };
+            let mut case = case(kernel, channels, size, spec, EXAMPLES);
+            let winograd = Winograd::of(&case.conv, 1).expect("the method applies");
+            let tiles = EXAMPLES * winograd.grid.tiles();
+            let (noise, pixel) = (case.x.clone(), case.conv.input.padded_len() / (size.0 * size.1));
+            for share in [0.0, 0.02, 0.3, 1.0] {
+                // A background of one colour with pixels of noise: all of it, some, or none.
+                let mut next = uniform(4);
+                for (x, noise) in case.x.chunks_mut(pixel).zip(noise.chunks(pixel)) {
+                    if next() < share { x.copy_from_slice(noise) } else { x.fill(0.25) }
+                }
+                let (y, different) = repeating(&case, &winograd);
+                let expected = by_tiles(&case, &Winograd::of(&case.conv, EXAMPLES).expect("the method applies")).y;
+                let bits = |y: &[f32]| y.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+                assert!(bits(&y) == bits(&expected), "{share} of noise, {size:?}, {}", kernel.name());
+                match share {
+                    0.0 => assert!(different <= 4, "the middle, two edges, a corner; not {different}"),
+                    1.0 => assert_eq!(different, tiles, "noise does not repeat"),
+                    _ => assert!(4 < different && different <= tiles),
+                }
+            }
+        }
+    }
 }

@@ -3,78 +3,24 @@
 //! Inside the network activations are `[pixel][channel]` with channels padded to 16; the first layer reads the world's
 //! `[channel][pixel]` planes as they come, or cut into blocks (`blocks.rs`) where its stride allows. No patch matrix is built: the tables say where each window lies.
 
+mod backward;
+mod shape;
+
+pub use shape::{ConvSpec, ImageShape};
+pub(crate) use shape::{Order, Place};
+
 use crate::blocks::Blocks;
 use crate::dense::SMALL_WORK;
 use crate::error::NnError;
 use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
-use crate::matrix::into_panels;
 use crate::offsets::Offsets;
 use crate::padded;
 use crate::params::{Layout, TensorId};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What a convolution layer is; its window is square and nothing is padded around the image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConvSpec {
-    /// Output channels.
-    pub channels: usize,
-    /// Height and width of the window.
-    pub kernel: usize,
-    /// Pixels between windows.
-    pub stride: usize,
-}
-
-/// Size of an image: channels × height × width.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImageShape {
-    /// Number of channels.
-    pub channels: usize,
-    /// Rows.
-    pub height: usize,
-    /// Columns.
-    pub width: usize,
-}
-
-impl ImageShape {
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        self.channels * self.height * self.width
-    }
-
-    /// Whether there is no value.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Floats of one activation in `[pixel][channel]` order with padded channels.
-    pub(crate) fn padded_len(&self) -> usize {
-        padded(self.channels) * self.height * self.width
-    }
-}
-
-/// How a layer's input lies in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// `[channel][pixel]`, as observations come.
-    Planes,
-    /// `[pixel][channel]`, channels padded, as layers write.
-    Pixels,
-}
-
-/// Where a layer stands in its torso.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    pub input: ImageShape,
-    pub order: Order,
-    pub has_bias: bool,
-}
-
 /// Tasks that one image is shared out as.
 const ROW_TASKS: usize = 4;
-
-/// Up to so many panels of output gradients are read where they lie; laying them side by side would cost more than it saves.
-const FEW_PANELS: usize = 2;
 
 /// One layer with its tables.
 #[derive(Debug, Clone)]
@@ -249,81 +195,5 @@ impl Conv {
         };
         let from = self.bias.clone().map_or(From::Zero, |range| From::Bias(&params[range]));
         self.kernel.product(&product, from, y, Activation::Relu);
-    }
-
-    /// dw (+)= Σ_pixels x[window of the pixel] ⊗ dy[pixel], for one example. `laid` is room for dy in panels.
-    pub fn add_gradient(&self, x: &[f32], dy: &[f32], laid: &mut [f32], dw: &mut [f32], from: From<'_>) {
-        let out_stride = padded(self.output.channels);
-        let (b, b_stride, b_panel) = if FEW_PANELS < self.panels() {
-            into_panels(dy, out_stride, 0, self.panels(), laid);
-            (&*laid, LANES, self.pixels.len() * LANES)
-        } else {
-            (dy, out_stride, LANES)
-        };
-        let product = Product {
-            a: x,
-            rows: &self.weight_inputs,
-            row_count: self.weight_inputs.len(),
-            segments: &self.pixel_rows,
-            segment_count: self.pixel_rows.len(),
-            length: self.output.width,
-            step: self.pixel_step,
-            b,
-            b_stride,
-            b_panel,
-            panels: self.panels(),
-            c_rows: &self.weight_rows,
-            c_panel: self.weight_len * LANES,
-            ahead: Ahead::Nothing,
-        };
-        self.kernel.product(&product, from, dw, Activation::Linear);
-    }
-
-    /// Length of the transposed weights that [`Conv::add_input_gradient`] reads.
-    pub fn transposed_len(&self) -> usize {
-        self.window * self.window * padded(self.input.channels) * padded(self.output.channels)
-    }
-
-    /// Length of one independent piece of the transposed weights: one tap of the window, sixteen input channels.
-    pub fn transposed_piece(&self) -> usize {
-        padded(self.output.channels) * LANES
-    }
-
-    /// Piece `piece` of `[tap][channels/16][outputs][16 channels]`.
-    pub fn transpose_piece(&self, params: &[f32], piece: usize, out: &mut [f32]) {
-        let weight = &params[self.weight.clone()];
-        for (panel, block) in out.chunks_mut(LANES * LANES).enumerate() {
-            let from = &weight[(panel * self.weight_len + piece * LANES) * LANES..][..LANES * LANES];
-            for n in 0..LANES {
-                for c in 0..LANES {
-                    block[n * LANES + c] = from[c * LANES + n];
-                }
-            }
-        }
-    }
-
-    /// dx += for each tap of the window, dy[pixel] · w[tap], scattered to where the tap reads; for one example.
-    pub fn add_input_gradient(&self, transposed: &[f32], dy: &[f32], dx: &mut [f32]) {
-        let (in_stride, out_stride) = (padded(self.input.channels), padded(self.output.channels));
-        for (tap, weights) in transposed.chunks(in_stride * out_stride).enumerate() {
-            let at = (tap / self.window * self.input.width + tap % self.window) * in_stride;
-            let product = Product {
-                a: dy,
-                rows: &self.pixels,
-                row_count: self.pixels.len(),
-                segments: &self.zero,
-                segment_count: 1,
-                length: out_stride,
-                step: 1,
-                b: weights,
-                b_stride: LANES,
-                b_panel: out_stride * LANES,
-                panels: in_stride / LANES,
-                c_rows: &self.windows,
-                c_panel: LANES,
-                ahead: Ahead::Nothing,
-            };
-            self.kernel.product(&product, From::C, &mut dx[at..], Activation::Linear);
-        }
     }
 }

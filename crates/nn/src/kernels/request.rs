@@ -1,6 +1,6 @@
 //! A matrix product as layers ask for it: operands by slices and offset tables, checked once, then computed.
 
-use super::product::Start;
+use super::sinks::Start;
 use super::*;
 use crate::offsets::Offsets;
 
@@ -106,8 +106,7 @@ impl Kernel {
         let end = p.end_c();
         assert!(end <= c.len() && end <= m.len() && end <= v.len(), "product_adam: parameters are written up to {end}");
         let rows = &p.c_rows.values()[..p.row_count];
-        let sink =
-            product::Update { p: c.as_mut_ptr(), m: m.as_mut_ptr(), v: v.as_mut_ptr(), rows, panel: p.c_panel, k };
+        let sink = Update { p: c.as_mut_ptr(), m: m.as_mut_ptr(), v: v.as_mut_ptr(), rows, panel: p.c_panel, k };
         dispatch!(self, product_adam(source, sink));
     }
 

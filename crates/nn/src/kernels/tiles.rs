@@ -131,7 +131,7 @@ impl Patch {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tiles<'a> {
     pub placed: &'a [Placed],
-    /// Tiles that are multiplied together.
+    /// Places for tiles that a position has.
     pub count: usize,
 }
 

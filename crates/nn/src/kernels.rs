@@ -23,7 +23,7 @@ use product::Source;
 use sinks::{Store, Update};
 pub(crate) use sparse_row::{SparseRow, Steps};
 use std::ops::Range;
-pub(crate) use tiles::{Grid, POSITIONS, Patch, Placed, Tiles, position_len};
+pub(crate) use tiles::{Biased, Grid, POSITIONS, Patch, Placed, Tiles, position_len};
 
 /// Number of lanes; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
@@ -168,7 +168,7 @@ on_every_path! {
     fn sparse_row(row: SparseRow<'_>, c: &mut [f32], is_rectified: bool) = sparse_row::sparse_row;
     fn winograd_data(grid: &Grid, x: &[f32], tiles: Tiles<'_>, v: &mut [f32]) = winograd::data;
     fn winograd_data_adjoint(grid: &Grid, v: &[f32], tiles: Tiles<'_>, panel: usize, dx: &mut [f32]) = winograd::data_adjoint;
-    fn winograd_result(grid: &Grid, m: &[f32], tiles: Tiles<'_>, panel: usize, bias: &[f32], y: &mut [f32]) = winograd::result;
+    fn winograd_result(grid: &Grid, m: &[f32], tiles: Tiles<'_>, panel: Biased<'_>, y: &mut [f32]) = winograd::result;
     fn winograd_result_adjoint(grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32]) = winograd::result_adjoint;
     fn winograd_filter(grid: &Grid, weights: &[f32], u: &mut [f32]) = winograd::filter;
     fn winograd_filter_across(grid: &Grid, weights: &[f32], panel: usize, u: &mut [f32]) = winograd::filter_across;
@@ -186,16 +186,8 @@ impl Kernel {
         dispatch!(self, winograd_data_adjoint(grid, v, tiles, panel, dx))
     }
 
-    pub(crate) fn winograd_result(
-        self,
-        grid: &Grid,
-        m: &[f32],
-        tiles: Tiles<'_>,
-        panel: usize,
-        bias: &[f32],
-        y: &mut [f32],
-    ) {
-        dispatch!(self, winograd_result(grid, m, tiles, panel, bias, y))
+    pub(crate) fn winograd_result(self, grid: &Grid, m: &[f32], tiles: Tiles<'_>, panel: Biased<'_>, y: &mut [f32]) {
+        dispatch!(self, winograd_result(grid, m, tiles, panel, y))
     }
 
     pub(crate) fn winograd_result_adjoint(self, grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32]) {

@@ -19,7 +19,9 @@ pub(crate) use repeats::Repeats;
 
 use crate::buffer::Buffer;
 use crate::conv::Conv;
-use crate::kernels::{Activation, Ahead, From, Grid, Kernel, LANES, POSITIONS, Placed, Product, Tiles, position_len};
+use crate::kernels::{
+    Activation, Ahead, Biased, From, Grid, Kernel, LANES, POSITIONS, Placed, Product, Tiles, position_len,
+};
 use crate::offsets::Offsets;
 use crate::padded;
 use std::ops::Range;
@@ -56,6 +58,13 @@ pub(crate) struct Winograd {
 pub(crate) struct Weights<'a> {
     pub params: &'a [f32],
     pub filters: &'a [f32],
+}
+
+/// What is multiplied by filters, `[position][tile][width]`, and where the tiles' rows begin.
+struct Rows<'a> {
+    values: &'a [f32],
+    offsets: &'a Offsets,
+    width: usize,
 }
 
 /// Memory for the positions of a few examples, for whichever layer is at work.
@@ -158,30 +167,36 @@ impl Winograd {
         let count = x.len() / self.input_len;
         self.transform_data(x, room);
         for (panel, filters) in filters.chunks_exact(self.filters_piece()).enumerate() {
-            self.multiply(filters, (count * self.grid.tiles(), count * self.grid.tiles()), room);
-            let bias = self.bias_of(params, panel);
+            let tiles = count * self.grid.tiles();
+            self.multiply(self.data(&room.data), filters, (tiles, tiles), &mut room.panel);
+            let panel = Biased { panel, bias: &self.bias_of(params, panel) };
             for (e, y) in y.chunks_mut(y_stride).enumerate() {
-                self.kernel.winograd_result(&self.grid, &room.panel, self.tiles_of(e, count), panel, &bias, y);
+                self.kernel.winograd_result(&self.grid, &room.panel, self.tiles_of(e, count), panel, y);
             }
         }
     }
 
-    /// m = v · u at every position, for sixteen outputs and the first `tiles` of the `places` that a position has.
-    fn multiply(&self, filters: &[f32], (tiles, places): (usize, usize), room: &mut Positions) {
-        let depth = self.grid.depth();
+    /// panel = rows · filters at every position, for sixteen columns and the first `tiles` of the `places` that a position has.
+    fn multiply(&self, rows: Rows<'_>, filters: &[f32], (tiles, places): (usize, usize), panel: &mut [f32]) {
+        let Rows { values, offsets, width } = rows;
         for position in 0..POSITIONS {
             let product = Product {
-                a: &room.data[position * position_len(places, depth)..],
-                rows: &self.data_rows,
+                a: &values[position * position_len(places, width)..],
+                rows: offsets,
                 row_count: tiles,
-                length: depth,
-                b: &filters[position * depth * LANES..],
+                length: width,
+                b: &filters[position * width * LANES..],
                 ahead: Ahead::BlockOfB,
                 ..self.product()
             };
-            let m = &mut room.panel[position * position_len(places, LANES)..];
-            self.kernel.product(&product, From::Zero, m, Activation::Linear);
+            let out = &mut panel[position * position_len(places, LANES)..];
+            self.kernel.product(&product, From::Zero, out, Activation::Linear);
         }
+    }
+
+    /// v, the transformed inputs.
+    fn data<'a>(&'a self, values: &'a [f32]) -> Rows<'a> {
+        Rows { values, offsets: &self.data_rows, width: self.grid.depth() }
     }
 
     fn bias_of(&self, params: &[f32], panel: usize) -> [f32; LANES] {

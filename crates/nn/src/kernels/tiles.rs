@@ -135,6 +135,13 @@ pub(crate) struct Tiles<'a> {
     pub count: usize,
 }
 
+/// Sixteen outputs: which, and their biases.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Biased<'a> {
+    pub panel: usize,
+    pub bias: &'a [f32],
+}
+
 /// A tile, as its row and column among those of its example, and its place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Placed {

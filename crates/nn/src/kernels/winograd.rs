@@ -6,7 +6,7 @@
 #![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and column in several arrays at once")]
 
 use super::lanes::{Lanes, Narrow};
-use super::tiles::{Grid, POSITIONS, Placed, Tiles, position_len};
+use super::tiles::{Biased, Grid, POSITIONS, Placed, Tiles, position_len};
 use super::transform::*;
 use std::ops::Range;
 
@@ -48,18 +48,11 @@ pub(crate) unsafe fn data_adjoint<V: Lanes>(grid: &Grid, v: &[f32], tiles: Tiles
 
 /// y[pixel][sixteen channels of `panel`] = max(0, bias + outputs of m[position][tile][16]) for one example.
 #[inline(always)]
-pub(crate) unsafe fn result<V: Lanes>(
-    grid: &Grid,
-    m: &[f32],
-    tiles: Tiles<'_>,
-    panel: usize,
-    bias: &[f32],
-    y: &mut [f32],
-) {
+pub(crate) unsafe fn result<V: Lanes>(grid: &Grid, m: &[f32], tiles: Tiles<'_>, panel: Biased<'_>, y: &mut [f32]) {
     match grid.taps {
         // SAFETY: the caller's contract, that the processor has these instructions.
-        2 => unsafe { result_of::<V::Narrow, 3>(grid, m, tiles, panel, bias, y) },
-        _ => unsafe { result_of::<V::Narrow, 2>(grid, m, tiles, panel, bias, y) },
+        2 => unsafe { result_of::<V::Narrow, 3>(grid, m, tiles, panel, y) },
+        _ => unsafe { result_of::<V::Narrow, 2>(grid, m, tiles, panel, y) },
     }
 }
 
@@ -68,8 +61,7 @@ unsafe fn result_of<N: Narrow, const M: usize>(
     grid: &Grid,
     m: &[f32],
     tiles: Tiles<'_>,
-    panel: usize,
-    bias: &[f32],
+    Biased { panel, bias }: Biased<'_>,
     y: &mut [f32],
 ) where
     Result: Transform<N, 4, M>,

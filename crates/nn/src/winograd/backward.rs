@@ -1,7 +1,7 @@
 //! The way back: gradients of the weights and of the inputs, from transformed inputs and output gradients.
 
-use super::{DEPTH_ROWS, Positions, Winograd};
-use crate::kernels::{Activation, Ahead, From, LANES, POSITIONS, Product, position_len};
+use super::{DEPTH_ROWS, Positions, Rows, Winograd};
+use crate::kernels::{Activation, From, LANES, POSITIONS, Product, position_len};
 
 impl Winograd {
     /// Transforms the layer's inputs and the gradient of its outputs, which both gradients below read.
@@ -45,19 +45,8 @@ impl Winograd {
         let (tiles, width) = (count * self.grid.tiles(), self.grid.out_channels);
         dx.fill(0.0);
         for (panel, filters) in filters_across.chunks_exact(self.filters_across_piece()).enumerate() {
-            for position in 0..POSITIONS {
-                let product = Product {
-                    a: &room.results[position * position_len(tiles, width)..],
-                    rows: &self.result_rows,
-                    row_count: tiles,
-                    length: width,
-                    b: &filters[position * width * LANES..],
-                    ahead: Ahead::BlockOfB,
-                    ..self.product()
-                };
-                let dv = &mut room.panel[position * position_len(tiles, LANES)..];
-                self.kernel.product(&product, From::Zero, dv, Activation::Linear);
-            }
+            let rows = Rows { values: &room.results, offsets: &self.result_rows, width };
+            self.multiply(rows, filters, (tiles, tiles), &mut room.panel);
             for (e, dx) in dx.chunks_exact_mut(self.input_len).enumerate() {
                 self.kernel.winograd_data_adjoint(&self.grid, &room.panel, self.tiles_of(e, count), panel, dx);
             }

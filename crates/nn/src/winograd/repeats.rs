@@ -2,7 +2,7 @@
 //! among several; what the layer makes of a tile it makes of every other with the same bits, so their outputs are copied.
 
 use super::{Positions, Weights, Winograd};
-use crate::kernels::{Grid, Kernel, Patch, Placed, Tiles};
+use crate::kernels::{Biased, Grid, Kernel, Patch, Placed, Tiles};
 use std::ops::Range;
 
 /// Buckets of the table in which tiles are looked up; one that meets another tile in its bucket takes the bucket over.
@@ -163,14 +163,14 @@ impl Winograd {
         }
         let count = self.placed.len();
         for (panel, filters) in filters.chunks_exact(self.filters_piece()).enumerate() {
-            self.multiply(filters, (some.len(), count), room);
-            let bias = self.bias_of(params, panel);
+            self.multiply(self.data(&room.data), filters, (some.len(), count), &mut room.panel);
+            let panel = Biased { panel, bias: &self.bias_of(params, panel) };
             for (e, y) in y.chunks_mut(y_stride).take(repeats.begins.len()).enumerate() {
                 let of = repeats.of(e);
                 let (first, end) = (of.start.max(some.start), of.end.min(some.end));
                 if first < end {
                     let tiles = Tiles { placed: &repeats.different[first..end], count };
-                    self.kernel.winograd_result(&self.grid, &room.panel, tiles, panel, &bias, y);
+                    self.kernel.winograd_result(&self.grid, &room.panel, tiles, panel, y);
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::preprocess::{Area, Nearest, SIDE};
 use crate::profile::{ActionSet, LifeSignal, Picturing, Profile, Recipe};
 use sane_env::{
     Action, Element, Ending, EnvFrames, EnvSpec, Environment, FrameSpace, Mt19937, Picture, Reward, SnapshotError,
-    Step, Stream,
+    Step, Stream, WorldFault,
 };
 use sane_vcs::PictureMode;
 
@@ -157,7 +157,7 @@ impl Environment for AtariEnv {
         &self.spec
     }
 
-    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) {
+    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
         self.ale.reset_game();
         let noops = self.recipe.most_noops.map_or(0, |most| 1 + starts.below(most));
         if let Eye::Brighter { before, .. } = &mut self.eye {
@@ -171,9 +171,10 @@ impl Environment for AtariEnv {
             }
         }
         self.write_frame(frame);
+        Ok(())
     }
 
-    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
         let joystick = *self.actions.get(usize::from(action.0)).unwrap_or_else(|| {
             panic!("step: action {} of {} in {}", action.0, self.actions.len(), self.spec.name);
         });
@@ -187,7 +188,7 @@ impl Environment for AtariEnv {
             _ => Ending::Continues,
         };
         self.write_frame(frame);
-        Step { reward: Reward(reward as f32), ending, frames: EnvFrames(frames) }
+        Ok(Step { reward: Reward(reward as f32), ending, frames: EnvFrames(frames) })
     }
 
     fn snapshot(&self) -> Vec<u8> {

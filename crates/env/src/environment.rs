@@ -1,6 +1,6 @@
 //! The trait every world implements, and what it says about itself.
 
-use crate::{Action, FrameSkip, FrameSpace, Step, Stream};
+use crate::{Action, FrameSkip, FrameSpace, GroundTruth, Step, Stream};
 use serde::{Deserialize, Serialize};
 
 /// What a world says about itself before anything is run.
@@ -62,7 +62,8 @@ pub enum SnapshotError {
     },
 }
 
-/// Why a world has no future: what it is made of stopped working. The run it belongs to can be resumed.
+/// A failure outside of this program (a worker process died, did not answer or sent invalid numbers). The world cannot
+/// be stepped any more; the run it belongs to can be resumed from its last checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct WorldFault {
@@ -80,10 +81,10 @@ pub trait Environment: Send {
     fn spec(&self) -> &EnvSpec;
 
     /// Starts an episode and writes its first frame; whatever the start leaves to chance is drawn from `starts`.
-    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]);
+    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault>;
 
     /// Carries out one decision and writes the frame that follows. Not to be called after an episode's end.
-    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step;
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault>;
 
     /// Everything that decides the future, as bytes.
     fn snapshot(&self) -> Vec<u8>;
@@ -95,12 +96,6 @@ pub trait Environment: Send {
     /// environment) begins a new episode instead.
     fn exact_snapshots(&self) -> bool {
         true
-    }
-
-    /// What went wrong outside of this program, in worlds that have such an outside. Asked after each step and reset:
-    /// what those gave is worth nothing if there is a fault.
-    fn fault(&self) -> Option<WorldFault> {
-        None
     }
 
     /// A copy that continues independently, bit for bit.
@@ -115,15 +110,8 @@ pub trait Environment: Send {
     /// The world as a person would see it now.
     fn picture(&self) -> Picture;
 
-    /// The true probability that a uniformly random action now leads to a harm that the best play would have avoided,
-    /// for worlds that know it. Never part of an observation.
-    fn true_risk(&self) -> Option<f64> {
-        None
-    }
-
-    /// Whether the episode so far is a bad one by the world's own criterion, for worlds that have one (deep sea: the
-    /// treasure was given away; risky road: a crash). Asked after an episode's last step. Never part of an observation.
-    fn bad_episode(&self) -> Option<bool> {
+    /// What the world knows about itself beyond its observations; `None` for worlds without such knowledge.
+    fn ground_truth(&self) -> Option<&dyn GroundTruth> {
         None
     }
 }

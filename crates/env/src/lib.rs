@@ -6,20 +6,20 @@
 
 mod environment;
 mod frame;
+mod ground_truth;
 mod mt19937;
 mod names;
 mod stack;
 mod step;
 mod stream;
 mod units;
-mod vector;
 
 pub use environment::{EnvSpec, Environment, Picture, SnapshotError, WorldFault};
 pub use frame::{Element, FrameSpace};
+pub use ground_truth::GroundTruth;
 pub use mt19937::Mt19937;
 pub use names::closest_name;
 pub use stack::FrameStack;
 pub use step::{Action, Ending, Reward, Step};
 pub use stream::Stream;
 pub use units::{AgentSteps, EnvFrames, FrameSkip};
-pub use vector::VectorEnv;

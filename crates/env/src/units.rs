@@ -16,20 +16,3 @@ pub struct AgentSteps(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FrameSkip(pub u32);
-
-impl AgentSteps {
-    /// The same stretch of time, counted in frames.
-    pub fn in_frames(self, skip: FrameSkip) -> EnvFrames {
-        EnvFrames(self.0 * u64::from(skip.0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_decision_lasts_as_many_frames_as_the_skip() {
-        assert_eq!(AgentSteps(25_000_000).in_frames(FrameSkip(4)), EnvFrames(100_000_000));
-    }
-}

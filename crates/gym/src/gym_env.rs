@@ -1,5 +1,5 @@
 //! A Gymnasium environment as an [`Environment`]. In: actions; out: frames, raw rewards, endings, with termination and
-//! truncation kept apart. What goes wrong in the worker is kept as a [fault](Environment::fault).
+//! truncation kept apart. What goes wrong in the worker is a [`WorldFault`], and every later call gives it again.
 
 use crate::ale::Ale;
 use crate::error::GymError;
@@ -18,11 +18,11 @@ use std::cell::RefCell;
 pub struct GymEnv {
     spec: EnvSpec,
     view: View,
-    /// A picture is made by the worker, but taken of a world that nobody changes.
+    /// There unless there is a fault. `picture` takes `&self` but asks the worker, hence the cell.
     worker: RefCell<Option<Worker>>,
+    fault: Option<WorldFault>,
     idle: Idle,
     newest: Vec<u8>,
-    fault: Option<GymError>,
 }
 
 /// How observations become frames.
@@ -37,19 +37,23 @@ pub(crate) enum View {
 impl GymEnv {
     pub(crate) fn new(spec: EnvSpec, view: View, worker: Worker, idle: Idle) -> Self {
         let newest = vec![0; spec.frame.bytes()];
-        Self { spec, view, worker: RefCell::new(Some(worker)), idle, newest, fault: None }
+        Self { spec, view, worker: RefCell::new(Some(worker)), fault: None, idle, newest }
     }
 
-    /// Runs `deed` unless something went wrong before; remembers what goes wrong. A world with a fault has no future.
-    fn attempt<T>(&mut self, deed: impl FnOnce(&mut View, &mut Worker, &str) -> Result<T, GymError>) -> Option<T> {
-        let worker = self.worker.get_mut().as_mut().filter(|_| self.fault.is_none())?;
-        match deed(&mut self.view, worker, &self.spec.name) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.fault = Some(error);
-                None
-            }
+    /// Runs `call` with the worker. Its error ends the worker, and every later request gives the same fault.
+    fn request<T>(
+        &mut self,
+        call: impl FnOnce(&mut View, &mut Worker, &str) -> Result<T, GymError>,
+    ) -> Result<T, WorldFault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
         }
+        let worker = self.worker.get_mut();
+        let live = worker.as_mut().expect("a world without a fault has a worker");
+        call(&mut self.view, live, &self.spec.name).map_err(|error| {
+            *worker = None;
+            self.fault.insert(fault_of(&self.spec, &error)).clone()
+        })
     }
 }
 
@@ -58,27 +62,28 @@ impl Environment for GymEnv {
         &self.spec
     }
 
-    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) {
-        self.attempt(|view, worker, world| match view {
+    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
+        self.request(|view, worker, world| match view {
             View::Ale(ale) => ale.reset(worker, starts, frame),
             View::Plain(space) => {
                 // 31 bits: a seed that every environment takes, also those that hand it on to other generators.
                 worker.call(Order::Reset(Some(starts.next_u64() >> 33)), Wanted::Observation)?;
                 observe(space, worker, world, "reset", frame)
             }
-        });
+        })?;
         self.newest.copy_from_slice(frame);
+        Ok(())
     }
 
-    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
         let count = self.spec.actions.len();
         assert!(usize::from(action.0) < count, "step: action {} of {count} in {}", action.0, self.spec.name);
-        let step = self.attempt(|view, worker, world| match view {
+        let step = self.request(|view, worker, world| match view {
             View::Ale(ale) => ale.step(worker, action.0, frame),
             View::Plain(space) => plain_step(space, worker, world, action, frame),
-        });
+        })?;
         self.newest.copy_from_slice(frame);
-        step.unwrap_or(Step { ending: Ending::Truncated, ..Step::default() })
+        Ok(step)
     }
 
     /// The name alone: what is inside a Python environment cannot be saved.
@@ -98,36 +103,35 @@ impl Environment for GymEnv {
         false
     }
 
-    /// Not possible, which the copy says by its fault.
+    /// Not possible: every step of the copy fails and says so.
     fn fork(&self) -> Box<dyn Environment> {
         Box::new(Self {
             spec: self.spec.clone(),
             view: self.view.clone(),
             worker: RefCell::new(None),
+            fault: Some(fault_of(&self.spec, &GymError::Fork { world: self.spec.name.clone() })),
             idle: Idle::default(),
             newest: self.newest.clone(),
-            fault: Some(GymError::Fork { world: self.spec.name.clone() }),
         })
-    }
-
-    fn fault(&self) -> Option<WorldFault> {
-        self.fault.as_ref().map(|error| WorldFault { world: self.spec.name.clone(), reason: error.to_string() })
     }
 
     fn picture(&self) -> Picture {
         let mut worker = self.worker.borrow_mut();
-        let rendered = worker.as_mut().filter(|_| self.fault.is_none()).and_then(|worker| rendered(worker).ok()?);
+        let rendered = worker.as_mut().and_then(|worker| rendered(worker).ok()?);
         rendered.unwrap_or_else(|| picture_of(&self.spec.frame, &self.newest))
     }
 }
 
 impl Drop for GymEnv {
     fn drop(&mut self) {
-        let worker = self.worker.get_mut().take().filter(|_| self.fault.is_none());
-        if let (Some(worker), Ok(mut idle)) = (worker, self.idle.lock()) {
+        if let (Some(worker), Ok(mut idle)) = (self.worker.get_mut().take(), self.idle.lock()) {
             idle.push(worker);
         }
     }
+}
+
+fn fault_of(spec: &EnvSpec, error: &GymError) -> WorldFault {
+    WorldFault { world: spec.name.clone(), reason: error.to_string() }
 }
 
 fn plain_step(

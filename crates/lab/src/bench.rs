@@ -99,8 +99,7 @@ pub(crate) fn play_randomly(
     let width = run.spec().actions.len() as u64;
     for _ in 0..count {
         let action = Action(actions.below(width) as u16);
-        let step = run.world.step(action, &mut run.frame);
-        run.world.fault().map_or(Ok(()), Err)?;
+        let step = run.world.step(action, &mut run.frame)?;
         run.replay.push(action, step.reward.clipped(), step.ending, &run.frame);
         run.stack.push(&run.frame);
         if step.ending.ends_episode() {

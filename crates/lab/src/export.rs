@@ -57,7 +57,8 @@ pub fn dump_states(
             dump.q.extend_from_slice(view.policy.q_values());
             dump.sigmas.extend_from_slice(view.policy.sigmas());
             dump.actions.push(i64::from(decision.action.0));
-            dump.risks.extend(view.world.true_risk().map(|risk| risk as f32));
+            let truth = view.world.ground_truth();
+            dump.risks.extend(truth.and_then(|truth| truth.true_risk()).map(|risk| risk as f32));
             dump.actions.len() < count
         })?;
         number += 1;

@@ -100,8 +100,7 @@ fn timed(mut work: impl FnMut() -> Result<(), LabError>) -> Result<(f64, u64), L
 
 fn play(run: &mut Run) -> Result<(), LabError> {
     let decision = run.learner.act(run.stack.state(), run.act_mode(), &mut run.rng.noise);
-    let step = run.world.step(decision.action, &mut run.frame);
-    run.world.fault().map_or(Ok(()), Err)?;
+    let step = run.world.step(decision.action, &mut run.frame)?;
     run.replay.push(decision.action, step.reward.clipped(), step.ending, &run.frame);
     run.stack.push(&run.frame);
     if step.ending.ends_episode() {

@@ -122,7 +122,7 @@ fn seen(view: &View<'_>, decision: &Decision, episode: u64) -> SeenState {
         q: view.policy.q_values().iter().map(|&q| f64::from(q)).collect(),
         action: usize::from(decision.action.0),
         noise_changed_action: decision.noise_changed_action,
-        true_risk: view.world.true_risk(),
+        true_risk: view.world.ground_truth().and_then(|truth| truth.true_risk()),
     }
 }
 

@@ -76,8 +76,7 @@ impl Run {
 
     /// The world starts anew; its first frame stands in every place of the stack.
     pub fn begin_episode(&mut self) -> Result<(), WorldFault> {
-        self.world.reset(&mut self.rng.env, &mut self.frame);
-        self.world.fault().map_or(Ok(()), Err)?;
+        self.world.reset(&mut self.rng.env, &mut self.frame)?;
         self.stack.restart(&self.frame);
         self.replay.begin_episode(&self.frame);
         Ok(())

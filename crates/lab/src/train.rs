@@ -34,10 +34,10 @@ pub fn train(
         let mode = run.act_mode();
         let decision = watch.time(Phase::Act, || run.learner.act(run.stack.state(), mode, &mut run.rng.noise));
         files.film(run, &decision);
-        let step = watch.time(Phase::Emulator, || run.world.step(decision.action, &mut run.frame));
-        if let Some(fault) = run.world.fault() {
-            return Err(files.interrupt(run, fault));
-        }
+        let step = match watch.time(Phase::Emulator, || run.world.step(decision.action, &mut run.frame)) {
+            Ok(step) => step,
+            Err(fault) => return Err(files.interrupt(run, fault)),
+        };
         let reward = config.replay.rewards.of(step.reward);
         watch.time(Phase::Replay, || run.replay.push(decision.action, reward, step.ending, &run.frame));
         run.stack.push(&run.frame);
@@ -45,7 +45,7 @@ pub fn train(
         run.statistics.acted(Interaction::new(&step, &decision));
         if step.ending.ends_episode() {
             run.clock.episodes += 1;
-            let (bad, epsilon) = (run.world.bad_episode(), run.epsilon());
+            let (bad, epsilon) = (run.world.ground_truth().and_then(|truth| truth.bad_episode()), run.epsilon());
             let episode = run.statistics.finish_episode(&run.clock, step.ending, bad, epsilon);
             files.emit(Event::EpisodeFinished(episode), observer)?;
             if let Err(fault) = watch.time(Phase::Emulator, || run.begin_episode()) {

@@ -156,7 +156,7 @@ pub(crate) mod tests {
         let source = source("minatar/breakout").unwrap();
         let first_frame = |seed| {
             let mut world = source.make(seed).unwrap();
-            world.reset(&mut Stream::named(1, "starts"), &mut vec![0; world.spec().frame.bytes()]);
+            world.reset(&mut Stream::named(1, "starts"), &mut vec![0; world.spec().frame.bytes()]).unwrap();
             world.snapshot()
         };
         assert_eq!(first_frame(1), first_frame(1));

@@ -11,8 +11,8 @@ pub use solved::{EpisodeMark, SolvedCriterion, is_log_point, score};
 use crate::numpy_stream::NumpyStream;
 use crate::{picture, snapshot};
 use sane_env::{
-    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
-    Stream,
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, Picture, Reward,
+    SnapshotError, Step, Stream, WorldFault,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -158,18 +158,19 @@ impl Environment for DeepSea {
         &self.spec
     }
 
-    fn reset(&mut self, _starts: &mut Stream, frame: &mut [u8]) {
+    fn reset(&mut self, _starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
         self.start();
         self.paint(frame);
+        Ok(())
     }
 
-    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
         assert!(action.0 < 2, "step: action {} of {}, which has 2", action.0, self.spec.name);
         assert!(self.state.row < self.config.size, "step: the episode of {} is over", self.spec.name);
         let reward = Reward(self.sink(action) as f32);
         self.paint(frame);
         let ending = if self.state.row == self.config.size { Ending::GameOver } else { Ending::Continues };
-        Step { reward, ending, frames: EnvFrames(1) }
+        Ok(Step { reward, ending, frames: EnvFrames(1) })
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -199,6 +200,13 @@ impl Environment for DeepSea {
         picture::paint(&frame, self.config.size, self.config.size, &[[238, 202, 59]])
     }
 
+    fn ground_truth(&self) -> Option<&dyn GroundTruth> {
+        Some(self)
+    }
+}
+
+impl GroundTruth for DeepSea {
+    /// Whether the diver turned left while still on the diagonal, after which the treasure is out of reach.
     fn bad_episode(&self) -> Option<bool> {
         Some(self.state.bad)
     }
@@ -262,13 +270,13 @@ mod tests {
         let mut frame = vec![0; 144];
         for wrong_row in [None, Some(0), Some(5), Some(11)] {
             let mut sea = sea(12, DeepSeaVariant::Deterministic);
-            sea.reset(&mut starts, &mut frame);
+            sea.reset(&mut starts, &mut frame).unwrap();
             let mut total = 0.0;
             let mut ending = Ending::Continues;
             for row in 0..12 {
                 let right = sea.right_action();
                 let action = if wrong_row == Some(row) { Action(1 - right.0) } else { right };
-                let step = sea.step(action, &mut frame);
+                let step = sea.step(action, &mut frame).unwrap();
                 total += f64::from(step.reward.raw());
                 ending = step.ending;
             }

@@ -17,8 +17,8 @@ pub use outlook::Outlook;
 use crate::{picture, snapshot};
 use row::Row;
 use sane_env::{
-    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
-    Stream,
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, Picture, Reward,
+    SnapshotError, Step, Stream, WorldFault,
 };
 use serde::{Deserialize, Serialize};
 use traffic::Traffic;
@@ -163,12 +163,13 @@ impl Environment for RiskyRoad {
         &self.spec
     }
 
-    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) {
+    fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
         self.state = State::new(self.difficulty, starts.next_u64());
         self.paint(frame);
+        Ok(())
     }
 
-    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
         let Some(&steering) = Steering::ALL.get(usize::from(action.0)) else {
             panic!("step: action {} of {}, which has 3", action.0, self.spec.name);
         };
@@ -181,7 +182,7 @@ impl Environment for RiskyRoad {
         } else {
             (ROW_REWARD, Ending::Continues)
         };
-        Step { reward: Reward(reward), ending, frames: EnvFrames(1) }
+        Ok(Step { reward: Reward(reward), ending, frames: EnvFrames(1) })
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -208,6 +209,12 @@ impl Environment for RiskyRoad {
         picture::paint(&frame, HEIGHT, LANES, &[[240, 240, 240], [228, 87, 86], [238, 202, 59]])
     }
 
+    fn ground_truth(&self) -> Option<&dyn GroundTruth> {
+        Some(self)
+    }
+}
+
+impl GroundTruth for RiskyRoad {
     fn true_risk(&self) -> Option<f64> {
         (!self.state.crashed).then(|| self.outlook().risk())
     }

@@ -1,6 +1,6 @@
 //! The risky road as it is driven: does the label say what really happens?
 
-use sane_env::{Action, Ending, Environment, Stream};
+use sane_env::{Action, Ending, Environment, GroundTruth, Stream};
 use sane_minigames::risky_road::{Difficulty, EPISODE_ROWS, ROW_REWARD, RiskyRoad};
 
 fn action_of(road: &RiskyRoad) -> Action {
@@ -18,16 +18,16 @@ impl Drive {
         let mut road = RiskyRoad::new(difficulty, seed);
         let mut frame = vec![0; road.spec().frame.bytes()];
         let mut starts = Stream::named(seed, "starts");
-        road.reset(&mut starts, &mut frame);
+        road.reset(&mut starts, &mut frame).unwrap();
         Self { road, frame, starts }
     }
 
     fn step(&mut self, action: Action) -> Ending {
-        self.road.step(action, &mut self.frame).ending
+        self.road.step(action, &mut self.frame).unwrap().ending
     }
 
     fn restart(&mut self) {
-        self.road.reset(&mut self.starts, &mut self.frame);
+        self.road.reset(&mut self.starts, &mut self.frame).unwrap();
     }
 }
 
@@ -123,12 +123,12 @@ fn the_label_is_the_crash_rate_that_is_measured() {
 fn crashes_from(road: &RiskyRoad, draws: &mut Stream) -> bool {
     let mut copy = road.with_fresh_chance(draws.next_u64());
     let mut frame = vec![0; copy.spec().frame.bytes()];
-    let mut ending = copy.step(Action(draws.below(3) as u16), &mut frame).ending;
+    let mut ending = copy.step(Action(draws.below(3) as u16), &mut frame).unwrap().ending;
     for _ in 0..30 {
         if ending.ends_episode() {
             break;
         }
-        ending = copy.step(action_of(&copy), &mut frame).ending;
+        ending = copy.step(action_of(&copy), &mut frame).unwrap().ending;
     }
     ending == Ending::GameOver
 }
@@ -137,7 +137,7 @@ fn crashes_from(road: &RiskyRoad, draws: &mut Stream) -> bool {
 fn a_crash_ends_the_episode_without_reward_and_a_row_is_paid() {
     let mut drive = Drive::new(Difficulty::NORMAL, 6);
     loop {
-        let step = drive.road.step(Action(0), &mut drive.frame);
+        let step = drive.road.step(Action(0), &mut drive.frame).unwrap();
         match step.ending {
             Ending::GameOver => {
                 assert_eq!(step.reward.raw(), 0.0);
@@ -154,10 +154,10 @@ fn episodes_depend_on_the_stream_of_starts_alone() {
     let first_frames = |world_seed: u64, starts_seed: u64| {
         let mut road = RiskyRoad::new(Difficulty::NORMAL, world_seed);
         let mut frame = vec![0; road.spec().frame.bytes()];
-        road.reset(&mut Stream::named(starts_seed, "starts"), &mut frame);
+        road.reset(&mut Stream::named(starts_seed, "starts"), &mut frame).unwrap();
         let mut frames = frame.clone();
         for _ in 0..12 {
-            road.step(Action(1), &mut frame);
+            road.step(Action(1), &mut frame).unwrap();
             frames.extend(&frame);
         }
         frames

@@ -26,12 +26,12 @@ fn play(name: &str, profile: Profile) -> String {
     let mut starts = Stream::named(SEED.into(), "starts");
     let noops = profile.recipe().most_noops.map_or(0, |most| 1 + starts.clone().below(most));
     let mut frame = vec![0; env.spec().frame.bytes()];
-    env.reset(&mut starts, &mut frame);
+    env.reset(&mut starts, &mut frame).unwrap();
     let mut frames = frame.clone();
     let (mut steps, mut reward) = (0, 0.0);
     let actions = env.spec().actions.len() as u64;
     for i in 0..120_u64 {
-        let step = env.step(Action(((i * i * 7 + i / 3) % actions) as u16), &mut frame);
+        let step = env.step(Action(((i * i * 7 + i / 3) % actions) as u16), &mut frame).unwrap();
         steps += 1;
         reward += step.reward.raw();
         frames.extend_from_slice(&frame);

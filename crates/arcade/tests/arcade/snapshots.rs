@@ -61,9 +61,9 @@ fn an_environment_and_its_fork_and_its_restored_twin_agree() {
         let options = AtariOptions { profile, seed: 3, ..AtariOptions::default() };
         let mut original = AtariEnv::new(game, &rom, options).unwrap();
         let mut frames = [(); 3].map(|()| vec![0; original.spec().frame.bytes()]);
-        original.reset(&mut Stream::named(1, "starts"), &mut frames[0]);
+        original.reset(&mut Stream::named(1, "starts"), &mut frames[0]).unwrap();
         for i in 0..60 {
-            original.step(Action(i % 5), &mut frames[0]);
+            original.step(Action(i % 5), &mut frames[0]).unwrap();
         }
         let mut fork = original.fork();
         let mut twin = AtariEnv::new(game, &rom, options).unwrap();
@@ -72,7 +72,7 @@ fn an_environment_and_its_fork_and_its_restored_twin_agree() {
         for i in 0..100 {
             let [a, b, c] = &mut frames;
             let action = Action(i * 7 % 5);
-            let steps = [original.step(action, a), fork.step(action, b), twin.step(action, c)];
+            let steps = [original.step(action, a), fork.step(action, b), twin.step(action, c)].map(Result::unwrap);
             assert!(steps[0] == steps[1] && steps[0] == steps[2], "{profile:?} step {i}: {steps:?}");
             assert!(frames[0] == frames[1] && frames[0] == frames[2], "{profile:?} step {i}: frames differ");
             if steps[0].ending.ends_episode() {
@@ -88,12 +88,12 @@ fn chance_is_redrawn_where_actions_stick_and_nowhere_else() {
         let (game, rom) = game_and_rom("seaquest");
         let mut world = AtariEnv::new(game, &rom, AtariOptions { profile, ..AtariOptions::default() }).unwrap();
         let mut frame = vec![0; world.spec().frame.bytes()];
-        world.reset(&mut Stream::named(1, "starts"), &mut frame);
+        world.reset(&mut Stream::named(1, "starts"), &mut frame).unwrap();
         let mut future = |seed: u64| {
             let mut fork = world.fork();
             assert_eq!(fork.redraw_chance(&mut Stream::named(seed, "chance")), has_chance);
             for i in 0..80 {
-                fork.step(Action(i * 7 % 5), &mut frame);
+                fork.step(Action(i * 7 % 5), &mut frame).unwrap();
             }
             fork.picture()
         };
@@ -107,7 +107,7 @@ fn a_snapshot_of_another_game_or_of_rubbish_is_refused_and_changes_nothing() {
     let env = |name: &str| {
         let (game, rom) = game_and_rom(name);
         let mut env = AtariEnv::new(game, &rom, AtariOptions::default()).unwrap();
-        env.reset(&mut Stream::named(1, "starts"), &mut vec![0; 84 * 84]);
+        env.reset(&mut Stream::named(1, "starts"), &mut vec![0; 84 * 84]).unwrap();
         env
     };
     let (mut boxing, bowling) = (env("boxing"), env("bowling"));

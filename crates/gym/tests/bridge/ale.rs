@@ -22,14 +22,13 @@ fn check_equal(name: &str, id: &str, profile: Profile, decisions: usize) {
     let mut over = true;
     for t in 0..decisions {
         if over {
-            ours.reset(&mut starts[0], &mut frames[0]);
-            theirs.reset(&mut starts[1], &mut frames[1]);
+            ours.reset(&mut starts[0], &mut frames[0]).unwrap();
+            theirs.reset(&mut starts[1], &mut frames[1]).unwrap();
             episodes += 1;
-            assert_eq!(theirs.fault(), None);
             assert!(frames[0] == frames[1], "{name} {}: the start of episode {episodes} differs", profile.name());
         }
         let action = Action(actions.below(our_spec.actions.len() as u64) as u16);
-        let steps = [ours.step(action, &mut frames[0]), theirs.step(action, &mut frames[1])];
+        let steps = [ours.step(action, &mut frames[0]).unwrap(), theirs.step(action, &mut frames[1]).unwrap()];
         assert_eq!(steps[0], steps[1], "{name} {}: decision {t}", profile.name());
         assert!(frames[0] == frames[1], "{name} {}: the frame of decision {t} differs", profile.name());
         over = steps[0].ending.ends_episode();

@@ -1,7 +1,7 @@
 //! Environments that stop working: each is noticed, named, and ends without a trace.
 
 use crate::place::{Place, begun};
-use sane_env::{Action, Ending, Environment, Stream};
+use sane_env::{Action, Environment, Stream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,13 @@ fn fault_of(deed: &str) -> String {
     let place = Place::new();
     let (mut world, mut frame) = begun(&place.counter(&format!("deed = '{deed}'\nat = 3")));
     for _ in 0..2 {
-        world.step(Action(0), &mut frame);
-        assert_eq!(world.fault(), None, "{deed}");
+        world.step(Action(0), &mut frame).unwrap_or_else(|fault| panic!("{deed}: {fault}"));
     }
-    world.step(Action(0), &mut frame);
-    let fault = world.fault().unwrap_or_else(|| panic!("{deed} was not noticed"));
+    let fault = world.step(Action(0), &mut frame).expect_err(deed);
     assert_eq!(fault.world, "gym:sane_test_envs:Counter-v0");
-    // A world without a future stays that way, quietly.
-    assert_eq!(world.step(Action(0), &mut frame).ending, Ending::Truncated);
-    world.reset(&mut Stream::named(1, "starts"), &mut frame);
-    assert_eq!(world.fault().as_ref(), Some(&fault));
+    // Every later call gives the same fault.
+    assert_eq!(world.step(Action(0), &mut frame).as_ref(), Err(&fault));
+    assert_eq!(world.reset(&mut Stream::named(1, "starts"), &mut frame).as_ref(), Err(&fault));
     fault.reason
 }
 
@@ -44,9 +41,8 @@ fn a_worker_that_hangs_is_ended_after_the_time_limit() {
     options.timeout = Duration::from_secs(12);
     let (mut world, mut frame) = begun(&options);
     let start = Instant::now();
-    world.step(Action(0), &mut frame);
+    let reason = world.step(Action(0), &mut frame).expect_err("it hangs").reason;
     assert!((11..60).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
-    let reason = world.fault().expect("it hangs").reason;
     assert!(reason.contains("did not answer step for 12 s and was ended"), "{reason}");
     assert!(reason.contains("about to hang") && reason.contains("world.timeout_seconds"), "{reason}");
     let process: u32 = reason.split("process ").nth(1).and_then(|rest| rest.split(')').next()?.parse().ok()).unwrap();

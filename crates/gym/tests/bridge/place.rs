@@ -53,8 +53,7 @@ impl Place {
 pub fn begun(options: &GymOptions) -> (GymEnv, Vec<u8>) {
     let mut world = GymSource::open(options).and_then(|source| source.make(1)).expect("a world");
     let mut frame = vec![0; world.spec().frame.bytes()];
-    world.reset(&mut Stream::named(1, "starts"), &mut frame);
-    assert_eq!(world.fault(), None);
+    world.reset(&mut Stream::named(1, "starts"), &mut frame).expect("the environment resets");
     (world, frame)
 }
 

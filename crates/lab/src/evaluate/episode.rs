@@ -51,21 +51,19 @@ pub fn play_episode(
     let mut world = source.make(stream("world").next_u64())?;
     let mut frame = vec![0; world.spec().frame.bytes()];
     let mut stack = FrameStack::new(world.spec());
-    world.reset(&mut starts, &mut frame);
-    world.fault().map_or(Ok(()), Err)?;
+    world.reset(&mut starts, &mut frame)?;
     stack.restart(&frame);
     let mut episode = Episode::default();
     loop {
         let decision = policy.act(stack.state(), mode, &mut noise);
-        if let Some(risk) = world.true_risk() {
+        if let Some(risk) = world.ground_truth().and_then(|truth| truth.true_risk()) {
             episode.true_risk.add(risk);
         }
         if !watch(&View { state: stack.state(), world: &*world, policy, episode: &episode }, &decision) {
             episode.cut = true;
             return Ok(episode);
         }
-        let step = world.step(decision.action, &mut frame);
-        world.fault().map_or(Ok(()), Err)?;
+        let step = world.step(decision.action, &mut frame)?;
         stack.push(&frame);
         episode.return_raw += f64::from(step.reward.raw());
         episode.interactions += 1;
@@ -74,7 +72,7 @@ pub fn play_episode(
             episode.sigma.add(f64::from(sigma.abs()));
         }
         if step.ending.ends_episode() {
-            episode.bad = world.bad_episode();
+            episode.bad = world.ground_truth().and_then(|truth| truth.bad_episode());
             return Ok(episode);
         }
     }

@@ -114,7 +114,7 @@ fn all_futures(
             let name = format!("risk/state/{}/{}", state.episode, state.interaction);
             let seed = Stream::named(start_seed, &name).next_u64();
             // A copy each time: an agent that counts visits must not carry them from one state to another.
-            let table = futures(&mut policy.clone(), &*world, &stack, settings, seed);
+            let table = futures(&mut policy.clone(), &*world, &stack, settings, seed)?;
             slot.1 = Some(audited(state, &table));
             progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, total as u64);
         }

@@ -3,7 +3,7 @@
 
 use crate::config::RewardForm;
 use sane_agent::{ActMode, Policy};
-use sane_env::{Action, Environment, FrameStack, Stream};
+use sane_env::{Action, Environment, FrameStack, Stream, WorldFault};
 
 /// How futures are played.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ pub fn futures(
     stack: &FrameStack,
     settings: &FutureSettings,
     seed: u64,
-) -> Vec<Vec<Future>> {
+) -> Result<Vec<Vec<Future>>, WorldFault> {
     let actions = world.spec().actions.len() as u16;
     let play = |policy: &mut Policy, action: u16, continuation: usize| {
         let stream = |name: &str| Stream::named(seed, &format!("risk/{name}/{continuation}"));
@@ -64,7 +64,7 @@ fn future(
     first: Action,
     settings: &FutureSettings,
     noise: &mut Stream,
-) -> Future {
+) -> Result<Future, WorldFault> {
     let mut frame = stack.newest().to_vec();
     let mode = ActMode::Explore { epsilon: settings.epsilon };
     let (mut action, mut discount, mut discounted_return) = (first, 1.0, 0.0);
@@ -72,15 +72,15 @@ fn future(
         if 0 < t {
             action = policy.act(stack.state(), mode, noise).action;
         }
-        let step = world.step(action, &mut frame);
+        let step = world.step(action, &mut frame)?;
         stack.push(&frame);
         discounted_return += discount * f64::from(settings.rewards.of(step.reward));
         discount *= settings.gamma;
         if step.ending.is_terminal() || step.ending.ends_episode() {
-            return Future { discounted_return, harmed: step.ending.is_terminal() };
+            return Ok(Future { discounted_return, harmed: step.ending.is_terminal() });
         }
     }
-    Future { discounted_return, harmed: false }
+    Ok(Future { discounted_return, harmed: false })
 }
 
 /// What the best action saves against a random one.

@@ -28,7 +28,7 @@ impl SolvedCriterion {
         Self { variant, episodes: 0, bad: 0, solved_at: None }
     }
 
-    /// Takes the mark of the next finished episode (see `Environment::bad_episode`); the episode at which the sea was
+    /// Takes the mark of the next finished episode (see `GroundTruth::bad_episode`); the episode at which the sea was
     /// solved, if it is by now.
     pub fn record(&mut self, mark: EpisodeMark) -> Option<u64> {
         self.episodes += 1;

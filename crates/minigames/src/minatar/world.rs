@@ -6,7 +6,7 @@ use crate::picture::{self, Colour};
 use crate::snapshot;
 use sane_env::{
     Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
-    Stream,
+    Stream, WorldFault,
 };
 use std::fmt::Write;
 
@@ -100,13 +100,14 @@ impl Environment for MinatarWorld {
         &self.spec
     }
 
-    fn reset(&mut self, _starts: &mut Stream, frame: &mut [u8]) {
+    fn reset(&mut self, _starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
         self.game.reset();
         self.steps = 0;
         self.game.paint(frame);
+        Ok(())
     }
 
-    fn step(&mut self, action: Action, frame: &mut [u8]) -> Step {
+    fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
         let Some(&button) = self.buttons.get(usize::from(action.0)) else {
             panic!("step: action {} of {}, which has {}", action.0, self.spec.name, self.buttons.len());
         };
@@ -118,7 +119,7 @@ impl Environment for MinatarWorld {
             Some(limit) if limit <= self.steps => Ending::Truncated,
             _ => Ending::Continues,
         };
-        Step { reward: Reward(acted.reward as f32), ending, frames: EnvFrames(1) }
+        Ok(Step { reward: Reward(acted.reward as f32), ending, frames: EnvFrames(1) })
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -137,16 +137,16 @@ fn step_round(game: &'static Game, rom: &[u8], frames: u64) -> Result<f64, Failu
     let mut stack = FrameStack::new(world.spec());
     let mut frame = vec![0; world.spec().frame.bytes()];
     let count = world.spec().actions.len() as u64;
-    world.reset(&mut starts, &mut frame);
+    world.reset(&mut starts, &mut frame)?;
     stack.restart(&frame);
     let (started, mut resets, mut run) = (Instant::now(), Duration::ZERO, 0);
     while run < frames {
-        let step = world.step(Action(choice.below(count) as u16), &mut frame);
+        let step = world.step(Action(choice.below(count) as u16), &mut frame)?;
         stack.push(&frame);
         run += step.frames.0;
         if step.ending.ends_episode() {
             let reset_started = Instant::now();
-            world.reset(&mut starts, &mut frame);
+            world.reset(&mut starts, &mut frame)?;
             stack.restart(&frame);
             resets += reset_started.elapsed();
         }
@@ -159,7 +159,7 @@ fn snapshot_cost(game: &'static Game, rom: &[u8]) -> Result<Cost, Failure> {
     const FRAMES: u64 = 303;
     const TIMES: u32 = 200;
     let mut world = AtariEnv::new(game, rom, AtariOptions::default())?;
-    world.reset(&mut Stream::named(1, "starts"), &mut vec![0; world.spec().frame.bytes()]);
+    world.reset(&mut Stream::named(1, "starts"), &mut vec![0; world.spec().frame.bytes()])?;
     let mut ale = world.ale().clone();
     let mut choice = Stream::named(1, "actions");
     for _ in 0..FRAMES {

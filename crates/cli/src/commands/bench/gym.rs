@@ -105,18 +105,15 @@ impl Spread {
 fn through_the_bridge(world: &mut dyn Environment, starts: &mut Stream, steps: u64) -> Result<f64, Failure> {
     let mut frame = vec![0; world.spec().frame.bytes()];
     let actions = world.spec().actions.len() as u64;
-    world.reset(starts, &mut frame);
+    world.reset(starts, &mut frame)?;
     let mut spent = Duration::ZERO;
     for _ in 0..steps {
         let action = Action(starts.below(actions) as u16);
         let start = Instant::now();
-        let step = world.step(action, &mut frame);
+        let step = world.step(action, &mut frame)?;
         spent += start.elapsed();
         if step.ending.ends_episode() {
-            world.reset(starts, &mut frame);
-        }
-        if let Some(fault) = world.fault() {
-            return Err(fault.into());
+            world.reset(starts, &mut frame)?;
         }
     }
     Ok(spent.as_secs_f64() * 1e6 / steps as f64)

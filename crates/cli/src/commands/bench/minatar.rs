@@ -6,7 +6,7 @@
 use crate::output::{Outcome, Output};
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use sane_env::{Action, Environment, Stream};
+use sane_env::{Action, Environment, Stream, WorldFault};
 use sane_minigames::minatar::{Game, MinatarOptions, MinatarWorld};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let mut rows = Vec::new();
     let mut version = None;
     for game in Game::ALL {
-        let ours = Rates::of(measure_ours(game, args.steps));
+        let ours = Rates::of(measure_ours(game, args.steps)?);
         bar.inc(1);
         let package = match measure_package(&args, game) {
             Ok(measured) => {
@@ -103,21 +103,21 @@ impl Rates {
     }
 }
 
-fn measure_ours(game: Game, steps: u64) -> Vec<f64> {
+fn measure_ours(game: Game, steps: u64) -> Result<Vec<f64>, WorldFault> {
     let mut world = MinatarWorld::new(game, MinatarOptions::default(), 1);
     let mut frame = vec![0; world.spec().frame.bytes()];
     let mut starts = Stream::named(1, "bench starts");
     let mut draws = Stream::named(1, "bench actions");
     let actions: Vec<Action> = (0..65_536).map(|_| Action(draws.below(6) as u16)).collect();
-    world.reset(&mut starts, &mut frame);
+    world.reset(&mut starts, &mut frame)?;
     let mut round = || {
         let start = Instant::now();
         for &action in actions.iter().cycle().take(steps as usize) {
-            if world.step(action, std::hint::black_box(&mut frame)).ending.ends_episode() {
-                world.reset(&mut starts, &mut frame);
+            if world.step(action, std::hint::black_box(&mut frame))?.ending.ends_episode() {
+                world.reset(&mut starts, &mut frame)?;
             }
         }
-        steps as f64 / start.elapsed().as_secs_f64()
+        Ok(steps as f64 / start.elapsed().as_secs_f64())
     };
     (0..ROUNDS).map(|_| round()).collect()
 }

@@ -7,7 +7,7 @@
 use crate::output::{Failure, Outcome, Output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
-use sane_env::{Action, AgentSteps, Environment, Stream};
+use sane_env::{Action, AgentSteps, Environment, Stream, WorldFault};
 use sane_replay::{Batch, Replay};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> R
     let mut world = AtariEnv::new(game, rom, AtariOptions::default())?;
     let spec = world.spec().clone();
     let mut replay = Replay::new(args.transitions as usize, &spec);
-    let pushing = fill(&mut world, &mut replay, args.transitions, bar);
+    let pushing = fill(&mut world, &mut replay, args.transitions, bar)?;
     let mut batch = Batch::new(args.batch_size as usize, spec.state_bytes());
     let mut alone = || sampling(&mut replay, &mut batch, args.batches);
     let (alone, together) = (sane_lab::pool(Some(1))?.install(&mut alone), sane_lab::pool(None)?.install(&mut alone));
@@ -118,28 +118,33 @@ fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> R
 }
 
 /// Random play until the replay holds so many transitions; returns the time spent in it.
-fn fill(world: &mut AtariEnv, replay: &mut Replay, transitions: u64, bar: &ProgressBar) -> Duration {
+fn fill(
+    world: &mut AtariEnv,
+    replay: &mut Replay,
+    transitions: u64,
+    bar: &ProgressBar,
+) -> Result<Duration, WorldFault> {
     let (mut starts, mut choice) = (Stream::named(1, "starts"), Stream::named(1, "actions"));
     let count = world.spec().actions.len() as u64;
     let mut frame = vec![0; world.spec().frame.bytes()];
-    world.reset(&mut starts, &mut frame);
+    world.reset(&mut starts, &mut frame)?;
     replay.begin_episode(&frame);
     let mut spent = Duration::ZERO;
     for i in 0..transitions {
         let action = Action(choice.below(count) as u16);
-        let step = world.step(action, &mut frame);
+        let step = world.step(action, &mut frame)?;
         let started = Instant::now();
         replay.push(action, step.reward.clipped(), step.ending, &frame);
         spent += started.elapsed();
         if step.ending.ends_episode() {
-            world.reset(&mut starts, &mut frame);
+            world.reset(&mut starts, &mut frame)?;
             replay.begin_episode(&frame);
         }
         if i % 1000 == 999 {
             bar.inc(1000);
         }
     }
-    spent
+    Ok(spent)
 }
 
 fn sampling(replay: &mut Replay, batch: &mut Batch, batches: u64) -> Spread {

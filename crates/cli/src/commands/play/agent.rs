@@ -137,8 +137,7 @@ impl Stage {
         let stream = |name: &str| Stream::named(self.start_seed, &format!("evaluation/{name}/{number}"));
         (self.starts, self.noise) = (stream("start"), stream("noise"));
         self.world = source.make(stream("world").next_u64())?;
-        self.world.reset(&mut self.starts, &mut self.frame);
-        self.world.fault().map_or(Ok(()), Err)?;
+        self.world.reset(&mut self.starts, &mut self.frame)?;
         self.stack.restart(&self.frame);
         (self.episode, self.return_raw) = (number + 1, 0.0);
         Ok(())
@@ -150,8 +149,7 @@ impl Stage {
 
     /// Whether the episode is over.
     fn carry_out(&mut self, decision: &Decision) -> Result<bool, Failure> {
-        let step = self.world.step(decision.action, &mut self.frame);
-        self.world.fault().map_or(Ok(()), Err)?;
+        let step = self.world.step(decision.action, &mut self.frame)?;
         self.stack.push(&self.frame);
         self.return_raw += f64::from(step.reward.raw());
         Ok(step.ending.ends_episode())

@@ -8,7 +8,7 @@ use super::terminal::{Listening, Terminal};
 use super::{Args, PAUSED};
 use crate::output::{Failure, Outcome, Output};
 use sane_arcade::{Ale, Joystick, PictureMode, Profile, Roms, Settings};
-use sane_env::{Action, Environment, Picture, Stream};
+use sane_env::{Action, Environment, Picture, Stream, WorldFault};
 use sane_lab::{LabError, WorldConfig, WorldKind, WorldSource, stop_on_signals};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -30,14 +30,14 @@ pub fn play(args: &Args, output: &Output) -> Outcome {
     let mut terminal = Terminal::take(Listening::Releases)?;
     let mut held = Held::new(terminal.reports_releases());
     let (mut is_paused, mut score) = (false, 0.0);
-    table.begin();
+    table.begin()?;
     while !stop.load(Ordering::Relaxed) {
         while let Some(key) = terminal.key(pace.left())? {
             match wish(&key) {
                 Some(Wish::Quit) => return Ok(()),
                 Some(Wish::Pause) => is_paused = !is_paused,
                 Some(Wish::Restart) => {
-                    table.begin();
+                    table.begin()?;
                     (is_paused, score) = (false, 0.0);
                 }
                 Some(Wish::Noise) | None => held.told(&key, Instant::now()),
@@ -52,7 +52,7 @@ pub fn play(args: &Args, output: &Output) -> Outcome {
             continue;
         }
         let joystick = held.joystick(Instant::now());
-        score += table.play(&joystick);
+        score += table.play(&joystick)?;
         let (columns, rows) = terminal.size()?;
         if !pace.is_behind() {
             let (columns, rows) = (usize::from(columns), usize::from(rows));
@@ -96,34 +96,35 @@ fn open(args: &Args, output: &Output) -> Result<Table, Failure> {
 }
 
 impl Table {
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), WorldFault> {
         match self {
             Self::Console { ale } => ale.reset_game(),
             Self::World { world, starts, frame, over } => {
-                world.reset(starts, frame);
+                world.reset(starts, frame)?;
                 *over = false;
             }
         }
+        Ok(())
     }
 
     /// One picture's worth of play; the reward.
-    fn play(&mut self, joystick: &str) -> f64 {
+    fn play(&mut self, joystick: &str) -> Result<f64, WorldFault> {
         if self.is_over() {
-            return 0.0;
+            return Ok(0.0);
         }
-        match self {
+        Ok(match self {
             Self::Console { ale } => {
                 let id = Joystick::NAMES.iter().position(|name| *name == joystick).unwrap_or(0);
                 let action = Joystick::from_id(id as u8).unwrap_or(Joystick::NOOP);
                 f64::from(ale.act_frame(action, PictureMode::Coloured))
             }
             Self::World { world, frame, over, .. } => {
-                let Some(action) = nearest_action(joystick, &world.spec().actions) else { return 0.0 };
-                let step = world.step(Action(action as u16), frame);
+                let Some(action) = nearest_action(joystick, &world.spec().actions) else { return Ok(0.0) };
+                let step = world.step(Action(action as u16), frame)?;
                 *over = step.ending.ends_episode();
                 f64::from(step.reward.raw())
             }
-        }
+        })
     }
 
     fn is_over(&self) -> bool {

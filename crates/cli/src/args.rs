@@ -1,16 +1,75 @@
-//! The command line as a type. Each command's arguments live beside the command.
+//! The command line as a type, and the options that several commands share. Each command's own arguments are in its file.
 
 use crate::commands::Command;
+use crate::failure::Failure;
+use crate::output::Output;
 use clap::Parser;
+use sane_env::AgentSteps;
+use sane_lab::{Trained, WorldSource, read_config, read_trained};
+use std::path::{Path, PathBuf};
 
-/// Deep Q-networks that explore by state-aware noise, and the laboratory around them.
+/// Deep Q-networks that explore by state-aware noise: train, evaluate, compare and inspect them
 #[derive(Debug, Parser)]
 #[command(name = "sane", version, arg_required_else_help = true, subcommand_required = true)]
 pub struct Cli {
-    /// Only results and errors; no notes, no progress bars
+    /// Print only results and errors; no notes, no progress bars
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// What to do
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Where ROMs are searched first.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RomsOption {
+    /// Folder with Atari ROMs, searched before all others
+    #[arg(long = "roms", value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+impl RomsOption {
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+}
+
+/// Run selection: a run folder and one of its checkpoints.
+#[derive(Debug, clap::Args)]
+pub struct RunSelection {
+    /// Folder of the run
+    pub run: PathBuf,
+    /// Use the checkpoint at this interaction [default: the newest]
+    #[arg(long, value_name = "N")]
+    checkpoint: Option<u64>,
+    #[command(flatten)]
+    pub roms: RomsOption,
+}
+
+impl RunSelection {
+    pub fn load(&self, output: &Output) -> Result<LoadedRun, Failure> {
+        LoadedRun::read(&self.run, self.checkpoint, &self.roms, output)
+    }
+}
+
+/// A trained policy read from its run folder, and the source of the worlds it was trained in.
+pub struct LoadedRun {
+    pub trained: Trained,
+    pub source: WorldSource,
+}
+
+impl LoadedRun {
+    /// Reads the newest checkpoint, or the one at this interaction; changes nothing in the folder.
+    pub fn read(folder: &Path, checkpoint: Option<u64>, roms: &RomsOption, output: &Output) -> Result<Self, Failure> {
+        let config = read_config(folder)?;
+        let source = WorldSource::open(&config.world, roms.folder(), &mut |message| output.note(message))?;
+        let trained = read_trained(folder, &source, checkpoint.map(AgentSteps))?;
+        trained.notes.iter().for_each(|note| output.note(note));
+        Ok(Self { trained, source })
+    }
+}
+
+/// Parses a probability.
+pub fn probability(text: &str) -> Result<f32, String> {
+    let value = text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| format!("expected a probability from 0 to 1, found {text}"))
 }

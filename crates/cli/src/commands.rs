@@ -1,4 +1,4 @@
-//! One file per command: its arguments, its help, its deed.
+//! The commands, one file each: arguments, help, and what the command does.
 
 mod agents;
 mod atari;
@@ -17,33 +17,33 @@ mod trace_learning;
 mod train;
 mod watch;
 
-use crate::output::{Outcome, Output};
+use crate::failure::Outcome;
+use crate::output::Output;
 use clap::Subcommand;
 
-/// Everything `sane` can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List the agents, what they are and how many parameters they learn
+    /// List the agents: what they are, how many parameters they learn
     Agents(agents::Args),
     /// Compare the Atari games with recorded runs of the Arcade Learning Environment
     Atari(atari::Args),
-    /// Measure how fast the parts are on this machine
+    /// Measure the speed of the emulator, the engine, the replay and training on this machine
     Bench(bench::Args),
     /// Show the settings of a run: resolved, compared, explained
     Config(config::Args),
-    /// Measure a trained policy: whole episodes from named starts, raw rewards
+    /// Evaluate a trained policy: whole episodes from seeded starts, raw rewards
     Eval(eval::Args),
     /// Write a run's policy as safetensors, with PyTorch's names and layouts
     Export(export::Args),
     /// Compare the MinAtar games with recorded runs of the Python package
     Minatar(minatar::Args),
-    /// Watch an agent in the terminal, or play a game yourself
+    /// Show an agent playing in the terminal, or play a game yourself
     Play(play::Args),
     /// Make tables, figures and one page of many runs
     Report(report::Args),
-    /// Show where σ is small and large, and measure whether the risk is there
+    /// Show the states with small and large σ, and test whether small σ means high risk
     Risk(risk::Args),
-    /// Find, fetch and check the ROMs of the Atari games
+    /// Find, download and check the ROMs of the Atari games
     Roms(roms::Args),
     /// List runs, show one, print the digest of its state
     Runs(runs::Args),
@@ -51,13 +51,12 @@ pub enum Command {
     Suite(suite::Args),
     /// Write a few learn steps with all their inputs and results, for a check with PyTorch
     TraceLearning(trace_learning::Args),
-    /// Train an agent in a world; the same command again goes on where it stopped
+    /// Train an agent in a world; the same command again resumes a stopped run
     Train(train::Args),
     /// Show the runs as a live page in the browser
     Watch(watch::Args),
 }
 
-/// Does it.
 pub fn run(command: Command, output: &Output) -> Outcome {
     match command {
         Command::Agents(args) => agents::run(args, output),

@@ -1,8 +1,9 @@
-//! `sane`: reads the command line, runs one command, says how it went by its exit code.
+//! `sane`: parses the command line, runs one command, and reports the outcome by the exit code.
 #![forbid(unsafe_code)]
 
 mod args;
 mod commands;
+mod failure;
 mod output;
 
 use clap::Parser;

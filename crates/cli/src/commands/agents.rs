@@ -1,11 +1,12 @@
-//! `sane agents`: which agents there are, what they are, and how many parameters they learn.
+//! `sane agents`: the agents, what they are, and how many parameters they learn.
 
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use sane_agent::{AgentConfig, AgentError, CATALOGUE, Exploration, NETWORK_PRESETS, NetworkSpec, ParameterCounts};
 use sane_env::{EnvSpec, FrameSkip, FrameSpace, closest_name};
 use serde::Serialize;
 
-/// Arguments of `sane agents`.
+/// List the agents: what they are, how many parameters they learn
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sane agents                               the agents on an Atari-sized network
@@ -15,7 +16,7 @@ pub struct Args {
     /// Network whose parameters are counted: nature (84×84×4), minatar (10×10×4) or mlp (4 numbers)
     #[arg(long, default_value = "nature")]
     preset: String,
-    /// How many actions the world has
+    /// Number of actions of the world
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
     actions: u16,
     /// Print JSON instead of a table
@@ -32,7 +33,6 @@ struct Row {
     not_on_this_network: Option<String>,
 }
 
-/// Lists the agents.
 pub fn run(args: Args, output: &Output) -> Outcome {
     let world = preset_world(&args.preset, usize::from(args.actions))?;
     let network = NetworkSpec::for_world(&world);

@@ -1,11 +1,12 @@
-//! `sane config`: what a run would be, before it is one.
+//! `sane config`: the settings of a run, before it is started.
 
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome, classify};
+use crate::output::Output;
 use clap::Subcommand;
-use sane_lab::{KEYS, LabError, Layers, Preset, RunConfig, differences, resolve, to_toml};
+use sane_lab::{KEYS, Layers, Preset, RunConfig, differences, resolve, to_toml};
 use std::path::PathBuf;
 
-/// Shows the settings of a run: resolved, compared, explained
+/// Show the settings of a run: resolved, compared, explained
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sane config show --preset quick                         # every setting\n  \
@@ -14,11 +15,11 @@ use std::path::PathBuf;
     sane config keys                                        # what each key means")]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Print the resolved configuration as TOML
     Show {
         /// The world
@@ -29,9 +30,9 @@ enum What {
     },
     /// Print the keys in which two presets differ
     Diff {
-        /// One preset
+        /// The first preset
         first: String,
-        /// Another
+        /// The second preset
         second: String,
         /// The world
         #[arg(long, default_value = "boxing")]
@@ -44,10 +45,10 @@ enum What {
     Keys,
 }
 
-/// The settings of a run as they are typed: a preset, then a file, then single keys.
+/// The settings of a run as given on the command line: a preset, then a file, then single keys.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Settings {
-    /// The agent: eps-greedy, noisynet, sane, q-sane or a variation (`sane agents` lists them)
+    /// The agent: eps-greedy, noisynet, sane, q-sane or a variant (`sane agents` lists them)
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Seed of all random streams
@@ -56,8 +57,8 @@ pub struct Settings {
     /// Length of the run in interactions (decisions)
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// Starting point: paper, quick, machado, nature, minatar, deep-sea, risky-road, gym [default: what
-    /// suits the world]
+    /// Starting point: paper, quick, machado, nature, minatar, deep-sea, risky-road, gym [default: the
+    /// preset made for the world]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
     /// TOML file with settings that replace the preset's
@@ -73,10 +74,10 @@ impl Settings {
     pub fn resolve(&self, game: &str, agent: Option<&str>) -> Result<RunConfig, Failure> {
         let mut layers = Layers::default();
         if let Some(file) = &self.config {
-            layers.file(file).map_err(usage)?;
+            layers.file(file).map_err(Failure::usage)?;
         }
         for text in &self.set {
-            layers.assignment(text).map_err(usage)?;
+            layers.assignment(text).map_err(Failure::usage)?;
         }
         let flags = [
             self.agent.as_ref().map(|agent| format!("agent={agent}")),
@@ -85,49 +86,35 @@ impl Settings {
             Some(format!("world.name={game}")),
         ];
         for text in flags.into_iter().flatten() {
-            layers.assignment(&text).map_err(usage)?;
+            layers.assignment(&text).map_err(Failure::usage)?;
         }
         let agent = layers.get("agent").or_else(|| agent.map(str::to_owned)).ok_or_else(|| {
             Failure::Usage(
-                "which agent? --agent eps-greedy, noisynet, sane or q-sane; `sane agents` lists them all".into(),
+                "no agent given: --agent eps-greedy, noisynet, sane or q-sane; `sane agents` lists all of them".into(),
             )
         })?;
         let preset = match &self.preset {
-            Some(name) => Preset::named(name).map_err(usage)?,
-            None => Preset::default_for(game).map_err(usage)?,
+            Some(name) => Preset::named(name).map_err(Failure::usage)?,
+            None => Preset::default_for(game).map_err(Failure::usage)?,
         };
-        resolve(preset, game, &agent, &layers).map_err(sorted)
+        resolve(preset, game, &agent, &layers).map_err(classify)
     }
 }
 
-/// What the command line could have avoided is a wrong command line; the rest failed.
-pub fn sorted(error: LabError) -> Failure {
-    match &error {
-        LabError::OtherRun { .. } | LabError::Config(_) | LabError::World { .. } => usage(error),
-        LabError::Gym(gym) if gym.is_usage() => usage(error),
-        _ => error.into(),
-    }
-}
-
-/// A wrong setting is a wrong command line.
-pub fn usage(error: impl Into<LabError>) -> Failure {
-    Failure::Usage(error.into().to_string())
-}
-
-/// Shows what was asked for.
 pub fn run(args: Args, output: &Output) -> Outcome {
-    match args.what {
-        What::Show { game, settings } => {
+    match args.action {
+        Action::Show { game, settings } => {
             output.result(to_toml(&settings.resolve(&game, Some("sane"))?).trim_end());
         }
-        What::Diff { first, second, game, agent } => {
-            let config =
-                |name: &str| Preset::named(name).and_then(|preset| preset.config(&game, &agent)).map_err(usage);
+        Action::Diff { first, second, game, agent } => {
+            let config = |name: &str| {
+                Preset::named(name).and_then(|preset| preset.config(&game, &agent)).map_err(Failure::usage)
+            };
             for (key, (one, other)) in differences(&config(&first)?, &config(&second)?) {
                 output.result(format_args!("{key:<40} {one:>14} → {other}"));
             }
         }
-        What::Keys => {
+        Action::Keys => {
             for key in KEYS {
                 output.result(format_args!("{:<42} {}", key.name, key.meaning));
             }

@@ -1,84 +1,75 @@
-//! `sane eval`: how good a trained policy is, with and without its noise.
+//! `sane eval`: the returns of a trained policy, with and without its noise.
 
-use crate::output::{Failure, Outcome, Output};
+use crate::args::{LoadedRun, RunSelection};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
 use sane_lab::{
     Evaluation, EvaluationFinished, NoiseMode, Trained, WorldSource, available, dump_states, evaluate,
-    paired_difference, read_config, read_trained, record_evaluation, stop_on_signals,
+    paired_difference, record_evaluation, stop_on_signals,
 };
 use std::path::PathBuf;
 
-/// Measures a trained policy: whole episodes from named starts, raw rewards
+/// Evaluate a trained policy: whole episodes from seeded starts, raw rewards
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sane eval runs/boxing/q-sane/seed-1                     # with and without noise, 500,000 interactions each\n  \
     sane eval runs/boxing/sane/seed-1 --noise off --interactions 50000 --json\n  \
     sane eval runs/boxing/sane/seed-1 --dump-states 100 -o states.safetensors\n\n\
     Episode i starts from a seed of its own, the same with and without noise; results do not depend on --threads.\n\
-    The result is added to evaluations.jsonl in the run folder. Agents without noise are measured once, at ε = 0.")]
+    The result is appended to evaluations.jsonl in the run folder. Agents without noise are evaluated once, at ε = 0.")]
 pub struct Args {
-    /// Folder of the run
-    run: PathBuf,
-    /// With noise, without, or one after the other
+    /// With noise, without noise, or both
     #[arg(long, value_enum, default_value_t = Noise::Both)]
     noise: Noise,
     /// Interactions to play in each mode; the last episode is played to its end
     #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
     interactions: u64,
-    /// The checkpoint at this interaction instead of the newest
-    #[arg(long, value_name = "N")]
-    checkpoint: Option<u64>,
-    /// Episodes played side by side [default: all cores]
+    #[command(flatten)]
+    selection: RunSelection,
+    /// Episodes played in parallel [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Another environment profile than the one trained in: paper, nature, machado (it must have the same actions)
+    /// Evaluate in another environment profile than the run's: paper, nature, machado (it must have the same actions)
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Seed the starts of the episodes come from
+    /// Seed from which the starts of the episodes are drawn
     #[arg(long, value_name = "S", default_value_t = 0)]
     start_seed: u64,
-    /// Instead of measuring, write the first N states met without noise, with their action values and σ
+    /// Instead of evaluating, write the first N states visited without noise, with their action values and σ
     #[arg(long, value_name = "N", requires = "output", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     dump_states: Option<u64>,
     /// File for --dump-states
     #[arg(short, long, value_name = "FILE.safetensors", requires = "dump_states")]
     output: Option<PathBuf>,
-    /// Folder with Atari ROMs, looked at before all others
-    #[arg(long, value_name = "DIR")]
-    roms: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Which modes to measure.
+/// The modes to evaluate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Noise {
     /// No noise, no exploration
     Off,
-    /// Noise injected
+    /// With noise
     On,
     /// Both, from the same starts
     Both,
 }
 
-/// Measures.
 pub fn run(args: Args, output: &Output) -> Outcome {
-    let mut config = read_config(&args.run)?;
-    let roms = args.roms.as_deref();
-    let trained_in = WorldSource::open(&config.world, roms, &mut |news| output.note(news))?;
-    let trained = read_trained(&args.run, &trained_in, args.checkpoint.map(AgentSteps))?;
-    trained.notes.iter().for_each(|note| output.note(note));
-    config.world.profile = profile(args.profile.as_deref(), config.world.profile)?;
-    let source = WorldSource::open(&config.world, roms, &mut |news| output.note(news))?;
+    let LoadedRun { trained, .. } = args.selection.load(output)?;
+    let mut world = trained.config.world.clone();
+    world.profile = profile(args.profile.as_deref(), world.profile)?;
+    let source = WorldSource::open(&world, args.selection.roms.folder(), &mut |message| output.note(message))?;
     if source.make(0)?.spec().actions != trained.spec().actions {
         return Err(Failure::Usage(format!(
             "the policy chooses among {} actions, the profile {} has others; evaluate it in the profile it was trained in",
             trained.spec().actions.len(),
-            config.world.profile.name()
+            world.profile.name()
         )));
     }
     if let (Some(count), Some(path)) = (args.dump_states, &args.output) {
@@ -92,7 +83,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
             output.note("stopped; nothing was recorded");
             return Ok(());
         };
-        record_evaluation(&args.run, &result)?;
+        record_evaluation(&args.selection.run, &result)?;
         results.push(result);
     }
     if args.json {
@@ -106,15 +97,15 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 fn profile(name: Option<&str>, trained_in: Profile) -> Result<Profile, Failure> {
     let Some(name) = name else { return Ok(trained_in) };
     Profile::named(name).ok_or_else(|| {
-        let meant = closest_name(name, Profile::ALL.map(Profile::name));
-        let hint = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+        let closest = closest_name(name, Profile::ALL.map(Profile::name));
+        let hint = closest.map(|closest| format!("; did you mean {closest}?")).unwrap_or_default();
         Failure::Usage(format!("unknown profile {name}{hint}"))
     })
 }
 
-/// Agents without noise have nothing to switch on.
-fn modes(asked: Noise, trained: &Trained) -> &'static [NoiseMode] {
-    match asked {
+/// Agents without noise are evaluated once.
+fn modes(wanted: Noise, trained: &Trained) -> &'static [NoiseMode] {
+    match wanted {
         _ if trained.config.learner.exploration.noise().is_none() => &[NoiseMode::Off],
         Noise::Off => &[NoiseMode::Off],
         Noise::On => &[NoiseMode::On],
@@ -130,11 +121,11 @@ fn measure(
     output: Output,
 ) -> Result<Option<EvaluationFinished>, Failure> {
     let stop = stop_on_signals()?;
-    let bar = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(args.interactions), bar);
-    let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} ETA {eta}").map_err(usage_of_template)?;
-    bar.set_style(style);
-    bar.set_message(format!("noise {}", noise.name()));
+    let message = match noise {
+        NoiseMode::Off => "noise off",
+        NoiseMode::On => "noise on",
+    };
+    let bar = output.progress_bar(args.interactions, message);
     let evaluation = Evaluation {
         noise,
         interactions: AgentSteps(args.interactions),
@@ -144,10 +135,6 @@ fn measure(
     let result = evaluate(trained, source, &evaluation, |played| bar.set_position(played), &stop)?;
     bar.finish_and_clear();
     Ok(result)
-}
-
-fn usage_of_template(error: indicatif::style::TemplateError) -> Failure {
-    Failure::Failed(error.into())
 }
 
 fn table(results: &[EvaluationFinished], output: Output) {
@@ -180,7 +167,7 @@ fn table(results: &[EvaluationFinished], output: Output) {
         }
         if 0 < result.cut_episodes {
             output.note(format_args!(
-                "noise {}: {} of {} episodes took {} interactions without an end and were cut",
+                "noise {}: {} of {} episodes were cut off; one episode alone filled all {} interactions",
                 result.noise, result.cut_episodes, result.episodes, result.interactions
             ));
         }

@@ -1,9 +1,9 @@
-//! `sane minatar`: shows that the five games are those of the Python package, act by act.
+//! `sane minatar`: replays recorded games of the Python package and compares every step.
 
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use anyhow::{Context, anyhow};
 use clap::Subcommand;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use sane_minigames::minatar::{Replayed, Trace, replay};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -13,21 +13,20 @@ Examples:
   sane minatar replay golden/minatar/traces/asterix_rand_s1_sticky10_ramp1.bin.gz
   sane minatar replay golden/minatar/traces/* --json
 
-A trace holds the seed, what was pressed, and what the package answered: reward, end, difficulty, and a checksum of \
-every observation (thin traces: a running checksum). For each file it prints the number of acts after which something \
-differs; at the first difference the act, the field and both values.
+A trace holds the seed, the actions, and what the package returned: reward, terminal flag, difficulty, and a checksum of \
+every observation (thin traces: a running checksum). Printed for each file: the number of acts (steps) that differ; for \
+the first of them the act, the field and both values.
 Exit code: 0 no difference, 1 some difference or an unreadable file, 2 wrong usage.";
 
-/// Compare the MinAtar games with recorded runs of the Python package.
+/// Compare the MinAtar games with recorded runs of the Python package
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to do
     #[command(subcommand)]
-    deed: Deed,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum Deed {
+enum Action {
     /// Replay recorded games and compare every act
     #[command(after_help = EXAMPLES)]
     Replay {
@@ -40,11 +39,10 @@ enum Deed {
     },
 }
 
-/// Replays.
 pub fn run(args: Args, output: &Output) -> Outcome {
-    match args.deed {
-        Deed::Replay { files, json } => {
-            let results = replay_all(&files, *output, if json { Form::Json } else { Form::Lines });
+    match args.action {
+        Action::Replay { files, json } => {
+            let results = replay_all(&files, *output, if json { Format::Json } else { Format::Lines });
             if json {
                 output.result(as_json(&results));
             }
@@ -54,20 +52,19 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum Format {
     Lines,
     Json,
 }
 
 type Results<'a> = Vec<(&'a PathBuf, anyhow::Result<(Trace, Replayed)>)>;
 
-fn replay_all(files: &[PathBuf], output: Output, form: Form) -> Results<'_> {
-    let target = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(files.len() as u64), target);
+fn replay_all(files: &[PathBuf], output: Output, format: Format) -> Results<'_> {
+    let bar = output.progress_bar(files.len() as u64, "files");
     let mut results = Vec::with_capacity(files.len());
     for path in files {
         let result = replay_file(path);
-        if form == Form::Lines {
+        if format == Format::Lines {
             bar.suspend(|| output.result(line_about(path, &result)));
         }
         results.push((path, result));
@@ -129,11 +126,12 @@ fn as_json(results: &Results<'_>) -> Value {
 }
 
 fn verdict(results: &Results<'_>, output: Output) -> Outcome {
-    let is_fine = |result: &anyhow::Result<(Trace, Replayed)>| matches!(result, Ok((_, seen)) if seen.differences == 0);
-    let wrong = results.iter().filter(|(_, result)| !is_fine(result)).count();
-    if wrong == 0 {
+    let is_equal =
+        |result: &anyhow::Result<(Trace, Replayed)>| matches!(result, Ok((_, replayed)) if replayed.differences == 0);
+    let failed = results.iter().filter(|(_, result)| !is_equal(result)).count();
+    if failed == 0 {
         output.note(format_args!("{} files, 0 differences", results.len()));
         return Ok(());
     }
-    Err(Failure::Failed(anyhow!("{wrong} of {} files differ or cannot be replayed", results.len())))
+    Err(Failure::Failed(anyhow!("{failed} of {} files differ or cannot be replayed", results.len())))
 }

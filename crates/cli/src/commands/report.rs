@@ -1,30 +1,29 @@
 //! `sane report`: many runs in; one page, tables and figures out.
 
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 use sane_report::{OutputFile, Report, ReportError, Run, SetAside, find_runs, read_run};
 use serde_json::json;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// How the page of a report says what it is.
+/// Identifies a page that `sane report` has written.
 const GENERATOR: &str = "content=\"sane report\"";
 
-/// Arguments of `sane report`.
+/// Make tables, figures and one page of many runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sane report runs                        all runs below runs/, into report/
   sane report runs/boxing -o boxing       the runs of one game
-  sane report runs other/runs -o both     runs of two places in one report
-  sane report runs --at 10000000          tables of evaluations made after 10 million interactions
+  sane report runs other/runs -o both     the runs of two folders in one report
+  sane report runs --at 10000000          tables from the evaluations after 10 million interactions
   sane report runs --json | jq .scores    the numbers, for scripts
 
-What comes out: index.html (one page, opens from disk, nothing else needed), tables.md, tables.tex, the numbers \
-as CSV, and figures/ as SVG and PNG. Runs of different budgets or settings get sections of their own and are \
-never averaged. A run that cannot be read is set aside, with its reason on the page.")]
+Written: index.html (one self-contained page), tables.md, tables.tex, the numbers as CSV, and figures/ as SVG and \
+PNG. Runs of different budgets or settings get separate sections and are never averaged. A run that cannot be read \
+is set aside, and the page says why.")]
 pub struct Args {
     /// Folders with runs, at any depth
     #[arg(required = true, value_name = "DIR")]
@@ -32,7 +31,7 @@ pub struct Args {
     /// Folder for the report
     #[arg(long, short, default_value = "report", value_name = "OUT")]
     output: PathBuf,
-    /// Put evaluations after this many interactions of training into the tables [default: the runs' whole budget]
+    /// Build the tables from evaluations after this many interactions of training [default: the runs' whole budget]
     #[arg(long, value_name = "INTERACTIONS")]
     at: Option<u64>,
     /// Print the numbers as JSON as well
@@ -40,11 +39,10 @@ pub struct Args {
     json: bool,
 }
 
-/// Makes the report.
 pub fn run(args: Args, output: &Output) -> Outcome {
     if let Some(folder) = args.folders.iter().find(|folder| !folder.is_dir()) {
         return Err(Failure::Usage(format!(
-            "{} is not a folder; name one that holds runs, as runs/ after `sane train`",
+            "{} is not a folder; name one that contains runs, such as runs/ after `sane train`",
             folder.display()
         )));
     }
@@ -74,13 +72,9 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     Ok(())
 }
 
-/// Reads all runs side by side; those that cannot be read are set aside. None readable is an error.
+/// Reads all runs in parallel and sets aside those that cannot be read; an error if that is all of them.
 fn read_all(folders: &[PathBuf], output: &Output) -> Result<(Vec<Run>, Vec<SetAside>), Failure> {
-    let bar = ProgressBar::new(folders.len() as u64);
-    if output.is_quiet() || !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} runs read, {eta} left")?);
+    let bar = output.progress_bar(folders.len() as u64, "reading runs");
     let read: Vec<(&PathBuf, Result<Run, ReportError>)> = folders
         .par_iter()
         .map(|folder| {
@@ -107,7 +101,8 @@ fn read_all(folders: &[PathBuf], output: &Output) -> Result<(Vec<Run>, Vec<SetAs
     }
 }
 
-/// Figures of an earlier report that this one does not have would be taken for its own. Only where an earlier report is.
+/// Removes figures of an earlier report that this one does not have, so that they are not mistaken for its own. Does
+/// nothing in a folder that holds no report.
 fn remove_stale_figures(output: &Path, files: &[OutputFile]) -> Result<(), Failure> {
     let is_report = fs::read_to_string(output.join("index.html")).is_ok_and(|page| page.contains(GENERATOR));
     let Ok(figures) = fs::read_dir(output.join("figures")) else { return Ok(()) };

@@ -1,36 +1,131 @@
-//! `sane risk`: what σ singles out, in pictures and films, and whether that is where the risk is.
+//! `sane risk`: the states that σ singles out, as pictures and films, and whether small σ means high risk. Here: the
+//! options that the three subcommands share, and the files they write.
 
 mod audit;
 mod film;
 mod gallery;
-mod looking;
 
-use crate::output::{Outcome, Output};
-use clap::Subcommand;
+use crate::args::{LoadedRun, RunSelection};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use anyhow::Context;
+use clap::{Subcommand, ValueEnum};
+use sane_env::Picture;
+use sane_lab::risk::Look;
+use sane_lab::{NoiseMode, Trained, stop_on_signals};
+use sane_report::OutputFile;
+use sane_report::plot::Raster;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-/// Arguments of `sane risk`.
+/// Show the states with small and large σ, and test whether small σ means high risk
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 pub struct Args {
     #[command(subcommand)]
-    command: Command,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum Action {
     /// Measure whether low σ means high risk
     Audit(audit::Args),
-    /// Film an episode with its σ below
+    /// Record an episode as a film, with σ below the picture
     Film(film::Args),
     /// Show the states with the smallest and largest |σ| of an evaluation
     Gallery(gallery::Args),
 }
 
-/// Does it.
 pub fn run(args: Args, output: &Output) -> Outcome {
-    match args.command {
-        Command::Audit(args) => audit::run(args, output),
-        Command::Film(args) => film::run(args, output),
-        Command::Gallery(args) => gallery::run(args, output),
+    match args.action {
+        Action::Audit(args) => audit::run(args, output),
+        Action::Film(args) => film::run(args, output),
+        Action::Gallery(args) => gallery::run(args, output),
     }
+}
+
+/// Which run to inspect, and from which starts.
+#[derive(Debug, clap::Args)]
+struct Inspection {
+    #[command(flatten)]
+    selection: RunSelection,
+    /// Seed from which the starts of the episodes are drawn
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    start_seed: u64,
+}
+
+/// Whether the policy plays with its noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Noise {
+    /// No noise, no exploration
+    Off,
+    /// With noise
+    On,
+}
+
+/// A run that was read, and the stop signal.
+struct InspectedRun {
+    run: LoadedRun,
+    start_seed: u64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Inspection {
+    fn load(&self, output: &Output) -> Result<InspectedRun, Failure> {
+        Ok(InspectedRun { run: self.selection.load(output)?, start_seed: self.start_seed, stop: stop_on_signals()? })
+    }
+
+    fn folder(&self) -> &Path {
+        &self.selection.run
+    }
+}
+
+impl InspectedRun {
+    fn trained(&self) -> &Trained {
+        &self.run.trained
+    }
+
+    fn look(&self, noise: Noise) -> Look<'_> {
+        let Self { run: LoadedRun { trained, source }, start_seed, stop } = self;
+        let noise = match noise {
+            Noise::Off => NoiseMode::Off,
+            Noise::On => NoiseMode::On,
+        };
+        Look { trained, source, noise, start_seed: *start_seed, stop }
+    }
+}
+
+/// Writes files below a folder.
+fn write_all(folder: &Path, files: &[OutputFile]) -> Result<(), Failure> {
+    for file in files {
+        let path = folder.join(&file.path);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+        fs::write(&path, &file.bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Removes the files `<prefix>-<number>.png` that are not among `kept`: pictures of an earlier call, which would be
+/// mistaken for this one's.
+fn remove_stale(folder: &Path, prefix: &str, kept: &[String]) -> Result<(), Failure> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".png"));
+        let is_picture = number.is_some_and(|number| number.parse::<u64>().is_ok());
+        if is_picture && !kept.contains(&name) {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The picture of a world, as the drawing code takes it.
+fn raster(picture: Picture) -> Result<Raster, Failure> {
+    let Picture { width, height, rgb } = picture;
+    let wrong_size = format!("the world's picture of {width}×{height} pixels has {} bytes", rgb.len());
+    Raster::new(width, height, rgb).ok_or_else(|| Failure::Failed(anyhow::anyhow!(wrong_size)))
 }

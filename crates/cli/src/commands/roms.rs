@@ -1,31 +1,29 @@
-//! `sane roms`: which Atari ROMs there are, where they are, whether they are whole; and fetching them.
+//! `sane roms`: which Atari ROMs are present, where, and whether they are intact; downloading them.
 
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use anyhow::anyhow;
 use clap::Subcommand;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use sane_arcade::{Game, Roms, fetch_into, md5_hex};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  sane roms list            which of the 104 games have their ROM here
-  sane roms fetch           download them with the machine's own pip
-  sane roms check           compare every stored ROM with its checksum
-  sane roms where boxing    the file a game would be loaded from
+  sane roms list            which of the 104 games have a ROM on this machine
+  sane roms fetch           download them with pip
+  sane roms check           compare every ROM with its checksum
+  sane roms where boxing    the file from which a game is loaded
 
-ROMs are looked for in --roms DIR, then $SANE_ROMS, then the user's data folder, then an installed ale_py package.";
+ROMs are searched in --roms DIR, then $SANE_ROMS, then the user's data folder, then an installed ale_py package.";
 
-/// Find, fetch and check the ROMs of the Atari games.
+/// Find, download and check the ROMs of the Atari games
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to do
     #[command(subcommand)]
-    deed: Deed,
-    /// Folder with ROMs, looked at before all others
+    action: Action,
+    /// Folder with Atari ROMs, searched before all others
     #[arg(long, value_name = "DIR", global = true)]
     roms: Option<PathBuf>,
     /// Print one JSON object instead of lines
@@ -34,39 +32,43 @@ pub struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-enum Deed {
-    /// All 104 games, and where the ROM of each lies
+enum Action {
+    /// List all 104 games and the ROM file of each
     List,
     /// Download the ROMs with pip, check them, store them in the data folder (or in --roms DIR)
     Fetch,
-    /// Compare the checksum of every ROM in the places looked at
+    /// Compare the checksum of every ROM in the searched folders
     Check,
-    /// The places looked at, or the file of one game
+    /// Print the searched folders, or the ROM file of one game
     Where {
         /// The game
         game: Option<String>,
     },
 }
 
-/// Lists, fetches, checks or points.
 pub fn run(args: Args, output: &Output) -> Outcome {
-    if let Some(folder) = args.roms.as_deref().filter(|folder| !folder.is_dir() && !matches!(args.deed, Deed::Fetch)) {
-        return Err(Failure::Usage(format!("--roms {} is not a folder; name one that holds ROMs", folder.display())));
+    if let Some(folder) =
+        args.roms.as_deref().filter(|folder| !folder.is_dir() && !matches!(args.action, Action::Fetch))
+    {
+        return Err(Failure::Usage(format!(
+            "--roms {} is not a folder; name one that contains ROMs",
+            folder.display()
+        )));
     }
     let roms = Roms::new(args.roms.as_deref());
-    match args.deed {
-        Deed::List => list(&roms, args.json, *output),
-        Deed::Fetch => fetch(&roms, args.roms.as_deref(), args.json, *output),
-        Deed::Check => check(&roms, args.json, *output),
-        Deed::Where { game: None } => places(&roms, args.json, *output),
-        Deed::Where { game: Some(name) } => whereabouts(&roms, &name, args.json, *output),
+    match args.action {
+        Action::List => list(&roms, args.json, *output),
+        Action::Fetch => fetch(&roms, args.roms.as_deref(), args.json, *output),
+        Action::Check => check(&roms, args.json, *output),
+        Action::Where { game: None } => searched_folders(&roms, args.json, *output),
+        Action::Where { game: Some(name) } => rom_file(&roms, &name, args.json, *output),
     }
 }
 
 fn list(roms: &Roms, json: bool, output: Output) -> Outcome {
     let mut rows = Vec::new();
     for game in Game::all() {
-        let path = roms.find(game, &mut |news| output.note(news))?;
+        let path = roms.find(game, &mut |message| output.note(message))?;
         if json {
             rows.push(json!({"game": game.name, "md5": game.md5, "file": path}));
         } else {
@@ -82,10 +84,8 @@ fn list(roms: &Roms, json: bool, output: Output) -> Outcome {
 
 fn fetch(roms: &Roms, folder: Option<&Path>, json: bool, output: Output) -> Outcome {
     let folder = folder.map_or_else(|| roms.data_folder(), Ok)?;
-    let target = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let spinner = ProgressBar::with_draw_target(None, target).with_message("downloading");
-    spinner.enable_steady_tick(Duration::from_millis(120));
-    let result = fetch_into(folder, None, &mut |news| spinner.suspend(|| output.note(news)));
+    let spinner = output.spinner("downloading");
+    let result = fetch_into(folder, None, &mut |message| spinner.suspend(|| output.note(message)));
     spinner.finish_and_clear();
     let count = result?;
     if json {
@@ -96,32 +96,34 @@ fn fetch(roms: &Roms, folder: Option<&Path>, json: bool, output: Output) -> Outc
     Ok(())
 }
 
-/// A file is judged by its name: one that is called like a game must be its ROM.
+/// A file named after a game must have the checksum of its ROM.
 fn check(roms: &Roms, json: bool, output: Output) -> Outcome {
     let mut rows = Vec::new();
-    let (mut whole, mut damaged) = (0, 0);
+    let (mut intact, mut damaged) = (0, 0);
     for folder in roms.places().iter().filter_map(|place| place.folder()).filter(|folder| folder.is_dir()) {
         for game in Game::all() {
             let path = folder.join(format!("{}.bin", game.name));
             let Ok(bytes) = std::fs::read(&path) else { continue };
             let found = md5_hex(&bytes);
-            let is_whole = found == game.md5;
-            whole += u32::from(is_whole);
-            damaged += u32::from(!is_whole);
+            let is_intact = found == game.md5;
+            intact += u32::from(is_intact);
+            damaged += u32::from(!is_intact);
             if json {
-                rows.push(json!({"file": path, "md5": found, "expected": game.md5, "whole": is_whole}));
-            } else if !is_whole {
+                rows.push(json!({"file": path, "md5": found, "expected": game.md5, "whole": is_intact}));
+            } else if !is_intact {
                 output.result(format_args!("{}: MD5 {found}, expected {}", path.display(), game.md5));
             }
         }
     }
     if json {
-        output.result(json!({"whole": whole, "damaged": damaged, "files": rows}));
+        output.result(json!({"whole": intact, "damaged": damaged, "files": rows}));
     } else {
-        output.result(format_args!("{whole} ROMs whole, {damaged} damaged"));
+        output.result(format_args!("{intact} ROMs intact, {damaged} damaged"));
     }
-    match (whole, damaged) {
-        (0, 0) => Err(Failure::Failed(anyhow!("there is no ROM in any of the places; `sane roms fetch` gets them"))),
+    match (intact, damaged) {
+        (0, 0) => {
+            Err(Failure::Failed(anyhow!("no ROM in any of the searched folders; `sane roms fetch` downloads them")))
+        }
         (_, 0) => Ok(()),
         _ => Err(Failure::Failed(anyhow!(
             "{damaged} ROMs are damaged; `sane roms fetch` replaces those in the data folder"
@@ -129,7 +131,7 @@ fn check(roms: &Roms, json: bool, output: Output) -> Outcome {
     }
 }
 
-fn places(roms: &Roms, json: bool, output: Output) -> Outcome {
+fn searched_folders(roms: &Roms, json: bool, output: Output) -> Outcome {
     if json {
         let place = |place: &sane_arcade::Place| json!({"place": place.kind.name(), "folder": place.folder()});
         output.result(json!({"places": roms.places().iter().map(place).collect::<Vec<_>>()}));
@@ -139,10 +141,11 @@ fn places(roms: &Roms, json: bool, output: Output) -> Outcome {
     Ok(())
 }
 
-fn whereabouts(roms: &Roms, name: &str, json: bool, output: Output) -> Outcome {
+fn rom_file(roms: &Roms, name: &str, json: bool, output: Output) -> Outcome {
     let game = Game::named(name).map_err(|error| Failure::Usage(error.to_string()))?;
-    let path = roms.find(game, &mut |news| output.note(news))?;
-    let path = path.ok_or_else(|| anyhow!("no place has the ROM of {name}; `sane roms fetch` gets it"))?;
+    let path = roms.find(game, &mut |message| output.note(message))?;
+    let path =
+        path.ok_or_else(|| anyhow!("no ROM of {name} in any of the searched folders; `sane roms fetch` downloads it"))?;
     if json {
         output.result(json!({"game": name, "file": path}));
     } else {

@@ -1,6 +1,8 @@
-//! `sane runs`: what was run, how far it came, what state it is in, and tidying up.
+//! `sane runs`: run folders: their progress, the digest of their state, and deleting old ones.
 
-use crate::output::{Outcome, Output};
+use crate::args::RomsOption;
+use crate::failure::Outcome;
+use crate::output::Output;
 use anyhow::Context;
 use clap::Subcommand;
 use sane_env::AgentSteps;
@@ -8,21 +10,21 @@ use sane_lab::{Digest, RunSummary, WorldSource, find_old_runs, find_runs, read_c
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Lists runs, shows one, prints the digest of its state, frees disk space
+/// List runs, show one, print the digest of its state, delete replaced ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane runs list                                          # everything below runs/\n  \
+    sane runs list                                          # all runs below runs/\n  \
     sane runs show runs/boxing/sane/seed-1\n  \
-    sane runs hash runs/boxing/sane/seed-1                  # equal digests: the same state, bit for bit\n  \
-    sane runs prune --yes                                   # deletes what `sane train --fresh` moved aside")]
+    sane runs hash runs/boxing/sane/seed-1                  # equal digests mean equal states, bit for bit\n  \
+    sane runs prune --yes                                   # delete the runs that `sane train --fresh` renamed")]
 pub struct Args {
     #[command(subcommand)]
-    deed: Deed,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum Deed {
-    /// All runs below a folder
+enum Action {
+    /// List all runs below a folder
     List {
         /// The folder
         #[arg(default_value = "runs")]
@@ -31,7 +33,7 @@ enum Deed {
         #[arg(long)]
         json: bool,
     },
-    /// One run: how far it came, its settings
+    /// Show one run: its progress, results and settings
     Show {
         /// Folder of the run
         run: PathBuf,
@@ -39,38 +41,36 @@ enum Deed {
         #[arg(long)]
         json: bool,
     },
-    /// The digest of a run's state: parameters, optimiser, target, replay, random streams, world, counters
+    /// Print the digest of a run's state: parameters, optimiser, target, replay, random streams, world, counters
     Hash {
         /// Folder of the run
         run: PathBuf,
-        /// The checkpoint at this interaction instead of the newest
+        /// Use the checkpoint at this interaction [default: the newest]
         #[arg(long, value_name = "N")]
         checkpoint: Option<u64>,
-        /// Also the digest of each part
+        /// Print the digest of each part as well
         #[arg(long)]
         parts: bool,
-        /// Folder with Atari ROMs, looked at before all others
-        #[arg(long, value_name = "DIR")]
-        roms: Option<PathBuf>,
+        #[command(flatten)]
+        roms: RomsOption,
     },
-    /// Delete the old runs that `sane train --fresh` moved aside; without --yes, only list them
+    /// Delete the old runs that `sane train --fresh` renamed; without --yes, only list them
     Prune {
         /// The folder
         #[arg(default_value = "runs")]
         root: PathBuf,
-        /// Really delete them
+        /// Delete them
         #[arg(long)]
         yes: bool,
     },
 }
 
-/// Does it.
 pub fn run(args: Args, output: &Output) -> Outcome {
-    match args.deed {
-        Deed::List { root, json } => list(&root, json, *output),
-        Deed::Show { run, json } => show(&run, json, *output),
-        Deed::Hash { run, checkpoint, parts, roms } => hash(&run, checkpoint, parts, roms.as_deref(), *output),
-        Deed::Prune { root, yes } => prune(&root, yes, *output),
+    match args.action {
+        Action::List { root, json } => list(&root, json, *output),
+        Action::Show { run, json } => show(&run, json, *output),
+        Action::Hash { run, checkpoint, parts, roms } => hash(&run, checkpoint, parts, roms.folder(), *output),
+        Action::Prune { root, yes } => prune(&root, yes, *output),
     }
 }
 
@@ -105,29 +105,29 @@ fn show(run: &Path, as_json: bool, output: Output) -> Outcome {
         output.result(serde_json::to_string_pretty(&as_value(&summary))?);
         return Ok(());
     }
-    let say = |key: &str, value: String| output.result(format_args!("{key:<24}{value}"));
-    say("run", summary.folder.display().to_string());
-    say("interactions", format!("{} of {}", summary.interactions, summary.config.training.total_interactions.0));
-    say("episodes", summary.episodes.to_string());
-    say("return (last 100)", summary.mean_return.map_or("-".into(), |mean| format!("{mean:.2}")));
+    let line = |key: &str, value: String| output.result(format_args!("{key:<24}{value}"));
+    line("run", summary.folder.display().to_string());
+    line("interactions", format!("{} of {}", summary.interactions, summary.config.training.total_interactions.0));
+    line("episodes", summary.episodes.to_string());
+    line("return (last 100)", summary.mean_return.map_or("-".into(), |mean| format!("{mean:.2}")));
     if let Some(bad) = summary.bad_episodes {
-        say("bad episodes", format!("{bad} (by the world's own criterion)"));
+        line("bad episodes", format!("{bad} (by the world's own criterion)"));
     }
     if let Some(episode) = summary.solved_at_episode {
-        say("solved at episode", episode.to_string());
+        line("solved at episode", episode.to_string());
     }
-    say("state", if summary.finished { "finished".into() } else { "unfinished".to_owned() });
+    line("state", if summary.finished { "finished".into() } else { "unfinished".to_owned() });
     if let Some(why) = summary.config.world.not_bit_exact() {
-        say("resumed runs", format!("not bit-exact: {why}"));
+        line("resumed runs", format!("not bit-exact: {why}"));
     }
-    say("interactions per second", summary.interactions_per_second.map_or("-".into(), |speed| format!("{speed:.0}")));
-    say("disk", format!("{:.1} MB", summary.disk_bytes as f64 / 1e6));
+    line("interactions per second", summary.interactions_per_second.map_or("-".into(), |speed| format!("{speed:.0}")));
+    line("disk", format!("{:.1} MB", summary.disk_bytes as f64 / 1e6));
     output.result(format_args!("\n{}", to_toml(&summary.config).trim_end()));
     Ok(())
 }
 
 fn hash(run: &Path, checkpoint: Option<u64>, parts: bool, roms: Option<&Path>, output: Output) -> Outcome {
-    let source = WorldSource::open(&read_config(run)?.world, roms, &mut |news| output.note(news))?;
+    let source = WorldSource::open(&read_config(run)?.world, roms, &mut |message| output.note(message))?;
     let digest = Digest::of(&read_run(run, &source, checkpoint.map(AgentSteps))?);
     output.result(format_args!("{digest}  interactions {}", digest.interactions.0));
     if parts {
@@ -138,17 +138,17 @@ fn hash(run: &Path, checkpoint: Option<u64>, parts: bool, roms: Option<&Path>, o
     Ok(())
 }
 
-fn prune(root: &Path, really: bool, output: Output) -> Outcome {
+fn prune(root: &Path, confirmed: bool, output: Output) -> Outcome {
     let old = find_old_runs(root)?;
     let bytes: u64 = old.iter().map(|(_, bytes)| bytes).sum();
     for (folder, bytes) in &old {
         output.result(format_args!("{:<60}{:>10.1} MB", folder.display(), *bytes as f64 / 1e6));
-        if really {
+        if confirmed {
             std::fs::remove_dir_all(folder).with_context(|| format!("cannot delete {}", folder.display()))?;
         }
     }
-    let deed = if really { "deleted" } else { "to delete with --yes" };
-    output.note(format_args!("{} old runs, {:.1} MB {deed}", old.len(), bytes as f64 / 1e6));
+    let action = if confirmed { "deleted" } else { "to delete with --yes" };
+    output.note(format_args!("{} old runs, {:.1} MB {action}", old.len(), bytes as f64 / 1e6));
     Ok(())
 }
 

@@ -5,7 +5,8 @@ mod live;
 mod plan;
 mod status;
 
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use clap::{Subcommand, ValueEnum};
 use cluster::Wish;
 use live::Live;

@@ -1,9 +1,9 @@
-//! `sane trace-learning`: a few learn steps with everything that went in and came out, for an outside judge.
+//! `sane trace-learning`: a few learn steps with all their inputs and results, for a check by another implementation.
 
 use crate::commands::agents::preset_world;
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use safetensors::tensor::{Dtype, TensorView};
 use sane_agent::{AgentConfig, CATALOGUE, Learner, NamedTensor};
 use sane_env::{Action, Element, EnvSpec, Stream, closest_name};
@@ -11,7 +11,7 @@ use sane_replay::Batch;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Arguments of `sane trace-learning`.
+/// Write a few learn steps with all their inputs and results, for a check with PyTorch
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The file holds, with PyTorch's names and layouts:
   initial.online.*, initial.target.*, final.online.*   parameters: conv1.weight [32,4,8,8], fc1.weight [512,3136], sigma1.*, …
@@ -20,8 +20,8 @@ use std::path::PathBuf;
   step{k}.online.z_in1, .z_out1, .z_in2, .z_out2 and the same under .target.          noise after z: [batch, width],
                                  [width] where the batch shares it; z_in1 in the order of PyTorch's flatten (C, H, W)
   step{k}.q [batch, actions], .sigma [batch], .target_value [batch], .loss []
-The target network starts with parameters of its own, so that a mix-up of the two networks would show. Batches are random, \
-but none is used whose gradient hangs on rounding (a ReLU at its kink).
+The target network starts with different parameters, so that confusing the two networks would show. Batches are random; \
+those whose gradient depends on rounding (a ReLU at its kink) are not used.
 The metadata holds the agent's configuration as JSON.
 
 Examples:
@@ -51,7 +51,6 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Learns and writes the trace.
 pub fn run(args: Args, output: &Output) -> Outcome {
     let world = preset_world(&args.env_preset, usize::from(args.actions))?;
     let Some(config) = AgentConfig::named(&args.agent, &world) else {
@@ -71,13 +70,10 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let mut batches = Stream::named(args.seed, "batches");
     let mut noise = Stream::named(args.seed, "noise");
     let mut batch = Batch::new(args.batch_size as usize, world.state_bytes());
-    let progress = ProgressBar::new(u64::from(args.steps));
-    if output.is_quiet() {
-        progress.set_draw_target(ProgressDrawTarget::hidden());
-    }
+    let progress = output.progress_bar(u64::from(args.steps), "learn steps");
     for k in 0..args.steps {
         fill_at_random(&mut batch, &world, &mut batches);
-        for _ in 1..MOST_TRIES {
+        for _ in 1..MAX_TRIES {
             if is_clear_of_kinks(&learner, &batch, &noise, &mut batches)? {
                 break;
             }
@@ -105,14 +101,14 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     Ok(())
 }
 
-/// A batch is drawn anew at most this often.
-const MOST_TRIES: u32 = 100;
+/// A batch is drawn at most this often.
+const MAX_TRIES: u32 = 100;
 
-/// Whether the gradient of this batch stays the same when every parameter moves by three millionths of itself.
+/// Whether the gradient of this batch stays the same when every parameter is perturbed by up to three millionths of itself.
 ///
 /// At the kink of a ReLU the gradient jumps. Among half a million units of a batch one is often within rounding of its kink,
-/// and then two exact implementations part ways there: the one has the unit on, the other off. Such a batch could not show
-/// whether both compute the same, so it is not used.
+/// and two correct implementations then differ: one has the unit on, the other off. Such a batch cannot show whether both
+/// compute the same, so it is not used.
 fn is_clear_of_kinks(learner: &Learner, batch: &Batch, noise: &Stream, stream: &mut Stream) -> anyhow::Result<bool> {
     let mut moments = |shift: f64| -> anyhow::Result<Vec<NamedTensor>> {
         let mut copy = learner.clone();
@@ -164,7 +160,7 @@ fn fill_states(states: &mut [u8], world: &EnvSpec, stream: &mut Stream) {
     }
 }
 
-/// Tensors on their way into a file.
+/// The tensors to be written.
 #[derive(Default)]
 struct TraceFile {
     tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,

@@ -1,14 +1,19 @@
-//! `sane train`: a run, new or continued, with a live line about how it goes.
+//! `sane train`: a run, new or resumed, with a progress line.
 
-mod live;
-
-use super::config::{Settings, sorted};
-use crate::output::{Outcome, Output};
-use live::Live;
-use sane_lab::{OpenRun, Plan, Start, StopReason, WorldSource, default_folder, open_run, pool, stop_on_signals, train};
+use super::config::Settings;
+use crate::args::RomsOption;
+use crate::failure::{Outcome, classify};
+use crate::output::Output;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sane_lab::{
+    Event, Observer, OpenRun, Plan, Progress, Start, StopReason, WorldSource, default_folder, open_run, pool,
+    resident_bytes, stop_on_signals, train,
+};
+use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-/// Trains an agent in a world; the same command again goes on where it stopped
+/// Train an agent in a world; the same command again resumes a stopped run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sane train road_runner --agent q-sane --preset quick    # minutes on two cores\n  \
@@ -16,6 +21,7 @@ use std::path::PathBuf;
     sane train minatar/breakout --agent noisynet --steps 1000000\n  \
     sane train boxing --agent sane --dry-run                # memory, disk and time, without training\n  \
     sane train boxing --agent eps-greedy --set learner.exploration.epsilon.last=0.01 --seed 2\n\n\
+    An interaction is one decision of the agent: 4 frames on Atari.\n\
     Ctrl-C saves a checkpoint and stops. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.")]
 pub struct Args {
     /// The world: an Atari game (`sane roms list`), `minatar/GAME`, `deep-sea/SIZE`, `risky-road`, `gym:ID`
@@ -25,16 +31,15 @@ pub struct Args {
     /// Folder of the run
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Folder with Atari ROMs, looked at before all others
-    #[arg(long, value_name = "DIR")]
-    roms: Option<PathBuf>,
+    #[command(flatten)]
+    roms: RomsOption,
     /// Worker threads; results do not depend on them [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Begin anew; an old run in the folder is moved aside, not deleted
+    /// Start a new run; an old run in the folder is renamed, not deleted
     #[arg(long)]
     fresh: bool,
-    /// Print what the run will take (memory, disk, time) and stop
+    /// Print the memory, disk and time the run will take, and stop
     #[arg(long)]
     dry_run: bool,
     /// Write every event as a line of JSON to standard output
@@ -42,13 +47,12 @@ pub struct Args {
     json: bool,
 }
 
-/// Trains.
 pub fn run(args: Args, output: &Output) -> Outcome {
     let stop = stop_on_signals()?;
     let config = args.settings.resolve(&args.game, None)?;
     let folder = args.out.unwrap_or_else(|| default_folder(&config));
     let source =
-        WorldSource::open(&config.world, args.roms.as_deref(), &mut |news| output.note(news)).map_err(sorted)?;
+        WorldSource::open(&config.world, args.roms.folder(), &mut |message| output.note(message)).map_err(classify)?;
     let pool = pool(args.threads.map(usize::from))?;
     if args.dry_run {
         let plan = pool.install(|| Plan::measure(&config, &source))?;
@@ -56,23 +60,23 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         return Ok(());
     }
     let start = if args.fresh { Start::Fresh } else { Start::Continue };
-    let OpenRun { mut run, mut files, notes } = open_run(&folder, &config, &source, start).map_err(sorted)?;
+    let OpenRun { mut run, mut files, notes } = open_run(&folder, &config, &source, start).map_err(classify)?;
     notes.iter().for_each(|note| output.note(note));
     let from = run.clock.steps().0;
     let (game, agent) = (&config.world.name, &config.agent);
     if 0 < from {
-        output.note(format_args!("{game}, {agent}: going on at interaction {from} in {}", folder.display()));
+        output.note(format_args!("{game}, {agent}: resuming at interaction {from} in {}", folder.display()));
     } else {
         output.note(format_args!("{game}, {agent}: a new run in {}", folder.display()));
     }
-    let mut live = Live::new(*output, args.json, from, config.training.total_interactions.0);
-    files.begin(&run, &mut live)?;
-    let reason = pool.install(|| train(&mut run, &mut files, &mut live, &stop));
-    live.clear();
+    let mut line = ProgressLine::new(*output, args.json, from, config.training.total_interactions.0);
+    files.begin(&run, &mut line)?;
+    let reason = pool.install(|| train(&mut run, &mut files, &mut line, &stop));
+    line.clear();
     let now = run.clock.steps().0;
     match reason? {
         StopReason::Asked | StopReason::Fault => output
-            .note(format_args!("stopped at interaction {now}, checkpoint saved; the same command goes on from there")),
+            .note(format_args!("stopped at interaction {now}, checkpoint saved; the same command resumes the run")),
         StopReason::Finished => {
             let mean = run.statistics.mean_return().map_or("no whole episode".into(), |mean| format!("{mean:.2}"));
             output.note(format_args!(
@@ -83,4 +87,133 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// How often the bar is drawn, and how often a log line is written where standard error is not a terminal.
+const DRAW_INTERVAL: Duration = Duration::from_millis(200);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Observes the run: a progress bar on a terminal, log lines elsewhere, events as JSON if asked for.
+struct ProgressLine {
+    output: Output,
+    events_as_json: bool,
+    bar: Option<ProgressBar>,
+    shown: Instant,
+    speed: Speed,
+}
+
+impl ProgressLine {
+    fn new(output: Output, events_as_json: bool, from: u64, total: u64) -> Self {
+        let on_terminal = std::io::stderr().is_terminal() && !output.is_quiet();
+        let bar = on_terminal.then(|| {
+            // `wide_msg` truncates: a line that wraps would not be erased when the bar is redrawn.
+            let style = ProgressStyle::with_template("{bar:12} {pos}/{len} {wide_msg}").expect("the template is valid");
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
+            bar.set_position(from);
+            bar
+        });
+        Self { output, events_as_json, bar, shown: Instant::now(), speed: Speed::new(from) }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Observer for ProgressLine {
+    fn event(&mut self, event: &Event) {
+        if self.events_as_json {
+            self.output.result(serde_json::to_string(event).expect("an event is plain data"));
+        }
+    }
+
+    // Called after every interaction; reading the clock takes nanoseconds.
+    fn tick(&mut self, progress: &mut dyn FnMut() -> Progress) {
+        let interval = if self.bar.is_some() { DRAW_INTERVAL } else { LOG_INTERVAL };
+        if self.shown.elapsed() < interval {
+            return;
+        }
+        self.shown = Instant::now();
+        let progress = progress();
+        let text = progress_text(&progress, self.speed.update(progress.interactions));
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(progress.interactions);
+                bar.set_message(text);
+            }
+            None => {
+                let (now, total) = (progress.interactions, progress.total_interactions);
+                self.output.note(format_args!("{now}/{total} {text}"));
+            }
+        }
+    }
+}
+
+/// Interactions per second, smoothed over a few seconds.
+struct Speed {
+    since: Instant,
+    counted: u64,
+    per_second: Option<f64>,
+}
+
+impl Speed {
+    fn new(from: u64) -> Self {
+        Self { since: Instant::now(), counted: from, per_second: None }
+    }
+
+    fn update(&mut self, interactions: u64) -> f64 {
+        let seconds = self.since.elapsed().as_secs_f64();
+        let now = (interactions - self.counted) as f64 / seconds.max(1e-9);
+        // The weight of the past halves every two seconds, however often the line is drawn.
+        let weight = 0.5_f64.powf(seconds / 2.0);
+        let smoothed = self.per_second.map_or(now, |before| weight * before + (1.0 - weight) * now);
+        (self.since, self.counted, self.per_second) = (Instant::now(), interactions, Some(smoothed));
+        smoothed
+    }
+}
+
+fn progress_text(progress: &Progress, per_second: f64) -> String {
+    let left = progress.total_interactions.saturating_sub(progress.interactions) as f64;
+    let mut parts = vec![format!("{per_second:.0}/s"), format!("ETA {}", duration(left / per_second.max(1e-9)))];
+    parts.extend(progress.mean_return.map(|mean| format!("return {mean:.2}")));
+    parts.extend(progress.epsilon.map(|epsilon| format!("ε {epsilon:.3}")));
+    parts.extend(progress.sigma.map(|sigma| format!("|σ| {sigma:.2e}")));
+    parts.extend(progress.explored_share.map(|share| format!("explores {:.1} %", 100.0 * share)));
+    parts.extend(progress.loss.map(|loss| format!("loss {loss:.2e}")));
+    parts.extend(resident_bytes().map(|bytes| format!("{:.2} GB", bytes as f64 / 1e9)));
+    parts.join(" · ")
+}
+
+/// `3:07`, `2h05`, `4d03h`.
+pub fn duration(seconds: f64) -> String {
+    let seconds = seconds as u64;
+    match (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60) {
+        (0, 0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
+        (0, hours, minutes, _) => format!("{hours}h{minutes:02}"),
+        (days, hours, ..) => format!("{days}d{hours:02}h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_text_names_what_the_agent_has_and_omits_the_rest() {
+        let progress = Progress {
+            interactions: 1_000,
+            total_interactions: 4_600,
+            episodes: 3,
+            mean_return: Some(1.5),
+            epsilon: None,
+            sigma: Some(0.05),
+            explored_share: Some(0.25),
+            loss: None,
+        };
+        let text = progress_text(&progress, 1.0);
+        assert!(text.starts_with("1/s · ETA 1h00 · return 1.50 · |σ| 5.00e-2 · explores 25.0 %"), "{text}");
+        assert!(!text.contains('ε') && !text.contains("loss"));
+    }
 }

@@ -1,17 +1,19 @@
 //! `sane bench atari`: emulated frames per second on one thread, in three uses of a game.
 //!
-//! Random actions of the minimal set; resets are not counted. A rate is the best of a few rounds, since everything that
-//! disturbs a round slows it; the slowest round stands beside it. `act` looks at RAM and reward only, so its pictures
-//! are not coloured; `act + gray` takes the grayscale screen of every frame; `agent step` is the paper's profile: four
-//! frames, one 84×84 picture, pushed onto a stack of four. Beside them: how long a snapshot in memory takes to make and to
-//! take back, in the midst of a game, and how many bytes it has in a file.
+//! Random actions of the minimal set; resets are not timed. A rate is the best of a few rounds, since every disturbance
+//! slows a round; the slowest round is printed next to it. `act` reads RAM and reward only, so its screens are not
+//! coloured; `act + gray` takes the grayscale screen of every frame; `agent step` is the paper's profile: four frames, one
+//! 84×84 observation, pushed onto a stack of four. Also: the time to take and to restore a snapshot in memory, in the
+//! middle of a game, and its size in a file.
 
-use crate::output::{Failure, Outcome, Output};
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use super::{Measurements, geometric_mean};
+use crate::args::RomsOption;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use indicatif::ProgressBar;
 use sane_arcade::{Ale, AtariEnv, AtariOptions, Game, Joystick, PictureMode, Roms, Settings};
 use sane_env::{Action, Environment, FrameStack, Stream};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
@@ -20,37 +22,28 @@ Examples:
   sane bench atari --json
   sane bench atari --games boxing,qbert --frames 20000";
 
-/// Frames per second of the Atari games.
+/// Frames per second of the Atari games, in three uses
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Games to measure, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = Game::OF_THE_PAPER.map(str::to_owned))]
     games: Vec<String>,
-    /// Frames of each round
+    /// Frames per round
     #[arg(long, default_value_t = 6000, value_parser = clap::value_parser!(u64).range(4..))]
     frames: u64,
-    /// Rounds; the best counts
+    /// Rounds; the best one is reported
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Folder with ROMs, looked at before all others
-    #[arg(long, value_name = "DIR")]
-    roms: Option<PathBuf>,
+    #[command(flatten)]
+    roms: RomsOption,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
 }
 
-/// Frames per second: the best round and the slowest.
-#[derive(Clone, Copy)]
-struct Rate {
-    best: f64,
-    slowest: f64,
-}
-
-/// A snapshot: microseconds to take it and to go back to it, bytes in a file.
-#[derive(Clone, Copy)]
-struct Cost {
+/// What a snapshot costs: microseconds to take and to restore it, bytes in a file.
+struct SnapshotCost {
     take_us: f64,
     restore_us: f64,
     bytes: usize,
@@ -58,21 +51,19 @@ struct Cost {
 
 const USES: [&str; 3] = ["act_fps", "act_gray_fps", "agent_step_fps"];
 
-/// Measures every game in its three uses.
 pub fn run(args: Args, output: &Output) -> Outcome {
     let games: Result<Vec<_>, _> = args.games.iter().map(|name| Game::named(name)).collect();
-    let games = games.map_err(|error| Failure::Usage(error.to_string()))?;
-    let roms = Roms::new(args.roms.as_deref());
-    let target = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(args.rounds * games.len() as u64), target);
+    let games = games.map_err(Failure::usage)?;
+    let roms = Roms::new(args.roms.folder());
+    let bar = output.progress_bar(args.rounds * games.len() as u64, "rounds");
     let mut rows = Vec::new();
     for game in games {
-        let rom = roms.load(game, &mut |news| bar.suspend(|| output.note(news)))?;
+        let rom = roms.load(game, &mut |message| bar.suspend(|| output.note(message)))?;
         let rates = measure(game, &rom, &args, &bar)?;
         rows.push((game.name, rates, snapshot_cost(game, &rom)?));
     }
     bar.finish_and_clear();
-    let means = [0, 1, 2].map(|i| geometric_mean(rows.iter().map(|(_, rates, _)| rates[i].best)));
+    let means = [0, 1, 2].map(|i| geometric_mean(rows.iter().map(|(_, rates, _)| rates[i].max())));
     if args.json {
         output.result(as_json(&rows, means));
         return Ok(());
@@ -83,7 +74,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         "frames/second", head[0], head[1], head[2], head[3], head[4]
     ));
     for (name, rates, cost) in &rows {
-        let [act, gray, step] = rates.map(|rate| format!("{:.0} ({:.0})", rate.best, rate.slowest));
+        let [act, gray, step] = rates.each_ref().map(|rate| format!("{:.0} ({:.0})", rate.max(), rate.min()));
         let times = format!("{:.1}, {:.1}", cost.take_us, cost.restore_us);
         let size = cost.bytes as f64 / 1024.0;
         output.result(format_args!("{name:14} {act:>18} {gray:>18} {step:>18} {times:>21} {size:>6.1}"));
@@ -93,28 +84,27 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     Ok(())
 }
 
-fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> Result<[Rate; 3], Failure> {
-    let mut rates = [Rate { best: 0.0, slowest: f64::INFINITY }; 3];
+/// Frames per second of each use.
+fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> Result<[Measurements; 3], Failure> {
+    let mut rates = [const { Vec::new() }; 3];
     for _ in 0..args.rounds {
         let round = [
             act_round(game, rom, args.frames, PictureMode::CollisionsOnly)?,
             act_round(game, rom, args.frames, PictureMode::Coloured)?,
             step_round(game, rom, args.frames)?,
         ];
-        for (rate, fps) in rates.iter_mut().zip(round) {
-            *rate = Rate { best: rate.best.max(fps), slowest: rate.slowest.min(fps) };
-        }
+        rates.iter_mut().zip(round).for_each(|(rates, fps)| rates.push(fps));
         bar.inc(1);
     }
-    Ok(rates)
+    Ok(rates.map(Measurements::of))
 }
 
-/// One frame per act; a coloured picture is also turned to gray.
+/// One frame per act; a coloured screen is also converted to grayscale.
 fn act_round(game: &'static Game, rom: &[u8], frames: u64, picture: PictureMode) -> Result<f64, Failure> {
     let mut ale = Ale::load(game, rom, Settings::default())?;
     ale.reset_game();
-    let mut choice = Stream::named(1, "actions");
-    let actions: Vec<Joystick> = (0..frames).map(|_| pick(&game.minimal_actions, &mut choice)).collect();
+    let mut draws = Stream::named(1, "actions");
+    let actions: Vec<Joystick> = (0..frames).map(|_| pick(&game.minimal_actions, &mut draws)).collect();
     let mut gray = vec![0; ale.screen().len()];
     let (started, mut resets) = (Instant::now(), Duration::ZERO);
     for action in actions {
@@ -133,7 +123,7 @@ fn act_round(game: &'static Game, rom: &[u8], frames: u64, picture: PictureMode)
 
 fn step_round(game: &'static Game, rom: &[u8], frames: u64) -> Result<f64, Failure> {
     let mut world = AtariEnv::new(game, rom, AtariOptions::default())?;
-    let (mut starts, mut choice) = (Stream::named(1, "starts"), Stream::named(1, "actions"));
+    let (mut starts, mut draws) = (Stream::named(1, "starts"), Stream::named(1, "actions"));
     let mut stack = FrameStack::new(world.spec());
     let mut frame = vec![0; world.spec().frame.bytes()];
     let count = world.spec().actions.len() as u64;
@@ -141,7 +131,7 @@ fn step_round(game: &'static Game, rom: &[u8], frames: u64) -> Result<f64, Failu
     stack.restart(&frame);
     let (started, mut resets, mut run) = (Instant::now(), Duration::ZERO, 0);
     while run < frames {
-        let step = world.step(Action(choice.below(count) as u16), &mut frame)?;
+        let step = world.step(Action(draws.below(count) as u16), &mut frame)?;
         stack.push(&frame);
         run += step.frames.0;
         if step.ending.ends_episode() {
@@ -154,19 +144,19 @@ fn step_round(game: &'static Game, rom: &[u8], frames: u64) -> Result<f64, Failu
     Ok(run as f64 / (started.elapsed() - resets).as_secs_f64())
 }
 
-/// The best of many, after a few hundred frames of the agent's use; the last of them was not coloured.
-fn snapshot_cost(game: &'static Game, rom: &[u8]) -> Result<Cost, Failure> {
+/// Minimum of many, after a few hundred frames as an agent plays them: the last frame was not coloured.
+fn snapshot_cost(game: &'static Game, rom: &[u8]) -> Result<SnapshotCost, Failure> {
     const FRAMES: u64 = 303;
-    const TIMES: u32 = 200;
+    const REPETITIONS: u32 = 200;
     let mut world = AtariEnv::new(game, rom, AtariOptions::default())?;
     world.reset(&mut Stream::named(1, "starts"), &mut vec![0; world.spec().frame.bytes()])?;
     let mut ale = world.ale().clone();
-    let mut choice = Stream::named(1, "actions");
+    let mut draws = Stream::named(1, "actions");
     for _ in 0..FRAMES {
-        ale.act_frame(pick(&game.minimal_actions, &mut choice), PictureMode::CollisionsOnly);
+        ale.act_frame(pick(&game.minimal_actions, &mut draws), PictureMode::CollisionsOnly);
     }
-    let mut cost = Cost { take_us: f64::INFINITY, restore_us: f64::INFINITY, bytes: world.snapshot().len() };
-    for _ in 0..TIMES {
+    let mut cost = SnapshotCost { take_us: f64::INFINITY, restore_us: f64::INFINITY, bytes: world.snapshot().len() };
+    for _ in 0..REPETITIONS {
         let started = Instant::now();
         let snapshot = ale.snapshot();
         cost.take_us = cost.take_us.min(started.elapsed().as_secs_f64() * 1e6);
@@ -178,27 +168,22 @@ fn snapshot_cost(game: &'static Game, rom: &[u8]) -> Result<Cost, Failure> {
     Ok(cost)
 }
 
-fn pick(actions: &[Joystick], choice: &mut Stream) -> Joystick {
-    actions[choice.below(actions.len() as u64) as usize]
+fn pick(actions: &[Joystick], draws: &mut Stream) -> Joystick {
+    actions[draws.below(actions.len() as u64) as usize]
 }
 
-fn geometric_mean(rates: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = rates.len() as f64;
-    (rates.map(f64::ln).sum::<f64>() / count).exp()
-}
-
-fn as_json(rows: &[(&str, [Rate; 3], Cost)], means: [f64; 3]) -> Value {
+fn as_json(rows: &[(&str, [Measurements; 3], SnapshotCost)], means: [f64; 3]) -> Value {
     let whole = |fps: f64| json!(fps.round() as u64);
     let mut games = Map::new();
     for (name, rates, cost) in rows {
         let mut row = Map::new();
         let mut slowest = Map::new();
         for (key, rate) in USES.into_iter().zip(rates) {
-            row.insert(key.to_owned(), whole(rate.best));
-            slowest.insert(key.to_owned(), whole(rate.slowest));
+            row.insert(key.to_owned(), whole(rate.max()));
+            slowest.insert(key.to_owned(), whole(rate.min()));
         }
         row.insert("slowest_round".to_owned(), Value::Object(slowest));
-        let Cost { take_us, restore_us, bytes } = *cost;
+        let SnapshotCost { take_us, restore_us, bytes } = cost;
         row.insert("snapshot".to_owned(), json!({"take_us": take_us, "restore_us": restore_us, "bytes": bytes}));
         games.insert((*name).to_owned(), Value::Object(row));
     }

@@ -1,53 +1,50 @@
-//! `sane bench train`: interactions per second of each agent with a full replay, and where the time goes.
+//! `sane bench train`: interactions per second of each agent with a full replay, and the share of each phase.
 
-use crate::commands::config::usage;
-use crate::output::{Failure, Outcome, Output};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::args::RomsOption;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use sane_lab::{Preset, TrainingBench, TrainingSpeed, WorldSource, pool};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 
-/// Interactions per second of each agent with preset `paper`, and where the time goes
+/// Interactions per second of each agent with preset `paper`, and the share of each phase
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sane bench train boxing\n  \
     sane bench train seaquest --agents sane --fill 100000 --json\n\n\
-    The replay is filled by random play, then each agent trains in the loop of `sane train`. The checkpoint's share is what \
-    one checkpoint at the default interval was measured to cost.")]
+    The replay is filled by random play, then each agent trains in the loop of `sane train`. The checkpoint's share is the \
+    measured time of one checkpoint, spread over the default interval.")]
 pub struct Args {
     /// The world
     game: String,
-    /// Which agents
+    /// Agents to measure, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "eps-greedy,noisynet,sane,q-sane")]
     agents: Vec<String>,
     /// Transitions in the replay before timing begins
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1_000..=1_000_000))]
     fill: u64,
-    /// Interactions to time per agent, after as many to warm up
+    /// Interactions to time per agent, after as many of warm-up
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     interactions: u64,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Folder with Atari ROMs, looked at before all others
-    #[arg(long, value_name = "DIR")]
-    roms: Option<PathBuf>,
+    #[command(flatten)]
+    roms: RomsOption,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Measures.
 pub fn run(args: Args, output: &Output) -> Outcome {
     for agent in &args.agents {
-        Preset::Paper.config(&args.game, agent).map_err(usage)?;
+        Preset::Paper.config(&args.game, agent).map_err(Failure::usage)?;
     }
-    let world = Preset::Paper.config(&args.game, "eps-greedy").map_err(usage)?.world;
-    let source = WorldSource::open(&world, args.roms.as_deref(), &mut |news| output.note(news))?;
+    let world = Preset::Paper.config(&args.game, "eps-greedy").map_err(Failure::usage)?.world;
+    let source = WorldSource::open(&world, args.roms.folder(), &mut |message| output.note(message))?;
     let folder = tempfile::tempdir()?;
     let pool = pool(args.threads.map(usize::from))?;
     let speeds = pool.install(|| -> Result<Vec<(String, TrainingSpeed)>, Failure> {
-        let bar = progress(args.fill, *output)?;
+        let bar = output.progress_bar(args.fill, "filling the replay");
         let mut bench = TrainingBench::new(folder.path(), &source, args.fill, &mut || bar.inc(1))?;
         bar.finish_and_clear();
         let mut speeds = Vec::new();
@@ -63,13 +60,6 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         table(&speeds, *output);
     }
     Ok(())
-}
-
-fn progress(fill: u64, output: Output) -> Result<ProgressBar, Failure> {
-    let target = if output.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let style = ProgressStyle::with_template("filling the replay {bar:30} {pos}/{len} ETA {eta}")
-        .map_err(|error| Failure::Failed(error.into()))?;
-    Ok(ProgressBar::with_draw_target(Some(fill), target).with_style(style))
 }
 
 fn as_value(args: &Args, speeds: &[(String, TrainingSpeed)]) -> Value {

@@ -2,7 +2,8 @@
 
 use super::live::Live;
 use super::{finish, plural, sorted};
-use crate::output::{Failure, Outcome, Output};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use sane_lab::stop_on_signals;
 use sane_lab::suite::{
     Crew, Engine, JobNeeds, News, Suite, SuiteFolder, cancel_slurm, follow_slurm, plan_ray, plan_slurm, run_on_ray,

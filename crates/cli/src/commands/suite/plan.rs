@@ -1,7 +1,8 @@
 //! `sane suite plan`: what a suite will take on this machine.
 
 use super::{plural, sorted};
-use crate::output::{Outcome, Output};
+use crate::failure::Outcome;
+use crate::output::Output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_lab::suite::{Crew, Estimate, Suite};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! `sane suite status`: every run of a suite, how far it has come, and the whole in a sentence.
 
-use crate::output::{Outcome, Output};
+use crate::failure::Outcome;
+use crate::output::Output;
 use sane_lab::suite::SuiteFolder;
 use sane_record::{RunState, SuiteStatus};
 

@@ -1,0 +1,108 @@
+//! How a command fails: wrong usage (exit code 2) or a failure while it ran (exit code 1). Errors of the libraries are
+//! sorted into the two by [`classify`].
+
+use sane_gym::GymError;
+use sane_lab::LabError;
+use sane_watch::WatchError;
+use std::error::Error;
+use std::fmt::{self, Display};
+use std::process::ExitCode;
+
+/// What every command returns.
+pub type Outcome = Result<(), Failure>;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// Another command line would have avoided it.
+    Usage(String),
+    /// The command line was valid, the work failed.
+    Failed(anyhow::Error),
+}
+
+impl Failure {
+    /// Wrong usage, described by an error or a text.
+    pub fn usage(error: impl Display) -> Self {
+        Self::Usage(error.to_string())
+    }
+
+    /// 2 for wrong usage, as clap exits; 1 for everything else.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Failed(_) => ExitCode::from(1),
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) => write!(f, "{text}"),
+            Self::Failed(error) => {
+                let mut text = error.to_string();
+                // Many errors include their cause in their own text; it is not repeated.
+                for cause in error.chain().skip(1).map(ToString::to_string) {
+                    if !text.contains(&cause) {
+                        text = format!("{text}: {cause}");
+                    }
+                }
+                write!(f, "{text}")
+            }
+        }
+    }
+}
+
+/// A library error as the failure of a command.
+pub fn classify(error: impl Classify) -> Failure {
+    if error.is_usage() { Failure::usage(error) } else { error.into() }
+}
+
+/// An error that tells wrong usage from failure.
+pub trait Classify: Error + Send + Sync + 'static {
+    fn is_usage(&self) -> bool;
+}
+
+impl Classify for LabError {
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::OtherRun { .. } | Self::Config(_) | Self::World { .. } => true,
+            Self::NoSigma { .. } | Self::EpisodeTooShort { .. } => true,
+            Self::Gym(error) => error.is_usage(),
+            _ => false,
+        }
+    }
+}
+
+impl Classify for GymError {
+    fn is_usage(&self) -> bool {
+        self.is_usage()
+    }
+}
+
+impl Classify for WatchError {
+    fn is_usage(&self) -> bool {
+        self.is_usage()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_is_printed_once_whether_or_not_its_error_includes_it() {
+        let cause = || std::io::Error::other("disk full");
+        let without = Failure::from(Err::<(), _>(cause()).context("cannot write x").unwrap_err());
+        assert_eq!(without.to_string(), "cannot write x: disk full");
+        let with = Failure::from(Err::<(), _>(cause()).context("cannot write x: disk full; try y").unwrap_err());
+        assert_eq!(with.to_string(), "cannot write x: disk full; try y");
+    }
+}

@@ -68,7 +68,7 @@ fn names_modes_difficulties_and_actions_that_do_not_exist_end_with_2() {
     check(&mut trace(&["boxng"]), 2, "did you mean `boxing`?");
     check(&mut trace(&["atlantis", "--mode", "9"]), 2, "atlantis has no mode 9; it has 0, 1, 2, 3");
     check(&mut trace(&["asterix", "--difficulty", "1"]), 2, "asterix has no difficulty 1; it has 0");
-    check(&mut trace(&["asterix", "--sticky", "1.5"]), 2, "not between 0 and 1");
+    check(&mut trace(&["asterix", "--sticky", "1.5"]), 2, "expected a probability from 0 to 1, found 1.5");
     check(&mut sane(&["atari", "trace", "boxing"]), 2, "--random");
     check(&mut sane(&["bench", "atari", "--games", "seaqest"]), 2, "did you mean `seaquest`?");
     check(&mut sane(&["roms", "where", "qbrt"]), 2, "did you mean `qbert`?");

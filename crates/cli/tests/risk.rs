@@ -96,12 +96,12 @@ fn a_film_is_a_gif_with_a_picture_per_interaction() {
     let run = trained(&place, "sane");
     let frames = place.path().join("frames");
     let arguments = ["risk", "film", run.to_str().unwrap(), "--length", "5", "--frames", frames.to_str().unwrap()];
-    check(&sane(&arguments), 0, "5 interactions; the episode goes on");
+    check(&sane(&arguments), 0, "5 interactions; the episode continues");
     let gif = fs::read(run.join("risk/film.gif")).unwrap();
     assert!(gif.starts_with(b"GIF89a"));
     assert_eq!(files_of(&frames).len(), 5);
     let shorter = ["risk", "film", run.to_str().unwrap(), "--length", "3", "--frames", frames.to_str().unwrap()];
-    check(&sane(&shorter), 0, "3 interactions; the episode goes on");
+    check(&sane(&shorter), 0, "3 interactions; the episode continues");
     assert_eq!(files_of(&frames).len(), 3, "pictures of the longer film are gone");
 }
 

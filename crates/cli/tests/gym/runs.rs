@@ -29,7 +29,7 @@ fn a_run_made_longer_goes_on_with_a_new_episode() {
     let output = longer.output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{told}");
-    assert!(told.contains("going on at interaction 1500") && told.contains("not bit-exact"), "{told}");
+    assert!(told.contains("resuming at interaction 1500") && told.contains("not bit-exact"), "{told}");
     let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
     assert!(events.lines().last().unwrap().contains("run_finished"));
 }

@@ -82,7 +82,8 @@ fn each_relative_link_leads_to_a_file_and_a_heading_that_exist() {
 
 #[test]
 fn each_page_is_in_the_table_of_contents_once() {
-    let listed: Vec<String> = links(&sane_tidy::text("docs/SUMMARY.md")).into_iter().filter(|l| !l.is_empty()).collect();
+    let listed: Vec<String> =
+        links(&sane_tidy::text("docs/SUMMARY.md")).into_iter().filter(|l| !l.is_empty()).collect();
     let once: BTreeSet<&String> = listed.iter().collect();
     assert_eq!(once.len(), listed.len(), "docs/SUMMARY.md lists a page twice");
     for text in sane_tidy::texts("docs", &[".md"]) {

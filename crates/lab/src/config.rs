@@ -10,8 +10,8 @@ pub use error::ConfigError;
 pub use keys::{KEYS, Key};
 #[cfg(test)]
 pub(crate) use layers::flat;
-pub use layers::{Differences, Layers, differences, from_toml, to_toml};
-pub(crate) use layers::{flat_table, merge, unknown_agent};
+pub(crate) use layers::unknown_agent;
+pub use layers::{Differences, Layers, differences, flatten_table, from_toml, merge_tables, to_toml};
 
 use sane_agent::AgentConfig;
 use sane_arcade::Profile;
@@ -68,7 +68,7 @@ impl WorldConfig {
     }
 
     /// All of it as text: two worlds are the same if this is.
-    pub(crate) fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         toml::to_string(self).expect("a world's settings are plain data")
     }
 

@@ -13,7 +13,7 @@ use crate::config::{RunConfig, differences, from_toml, to_toml};
 use crate::digest::Digest;
 use crate::film::Camera;
 use crate::journal::{Journal, Positions};
-use crate::lock::RunLock;
+use crate::lock::FolderLock;
 use crate::observer::Observer;
 use crate::run::{Parts, Run, encode};
 use crate::stopwatch::Lap;
@@ -59,7 +59,7 @@ pub struct RunFiles {
     journal: Journal,
     camera: Camera,
     saved_at: Option<AgentSteps>,
-    lock: RunLock,
+    lock: FolderLock,
 }
 
 /// The folder a run lives in unless another is asked for.
@@ -72,14 +72,14 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
     config.check()?;
     let mut notes = Vec::new();
     fs::create_dir_all(folder).map_err(LabError::io("create", folder))?;
-    let mut lock = RunLock::acquire(folder)?;
+    let mut lock = FolderLock::acquire(folder)?;
     if start == Start::Fresh && folder.join("config.toml").exists() {
         // The lock moves with the folder; a new one is taken in the new folder.
         drop(lock);
         let aside = move_aside(folder)?;
         notes.push(format!("the old run is now in {}", aside.display()));
         fs::create_dir_all(folder).map_err(LabError::io("create", folder))?;
-        lock = RunLock::acquire(folder)?;
+        lock = FolderLock::acquire(folder)?;
     }
     if folder.join("config.toml").exists() {
         let mut differences = differences(&read_config(folder)?, config);

@@ -141,7 +141,7 @@ fn interval_points(interval: &IntervalFinished) -> Vec<(&'static str, f64)> {
 }
 
 /// The machine's clock, which may jump: for people only, nothing is computed from it.
-pub(crate) fn unix_seconds() -> u64 {
+pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 

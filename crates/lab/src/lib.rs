@@ -17,7 +17,6 @@ mod export;
 mod film;
 mod folder;
 mod journal;
-mod lease;
 mod lock;
 mod machine;
 mod observer;
@@ -30,7 +29,6 @@ mod run;
 mod runs;
 mod statistics;
 mod stopwatch;
-pub mod suite;
 mod threads;
 mod train;
 mod trained;
@@ -42,18 +40,18 @@ pub use checkpoint::CheckpointError;
 pub use clock::Clock;
 pub use config::{
     ConfigError, Differences, KEYS, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig,
-    WorldConfig, differences, to_toml,
+    WorldConfig, differences, flatten_table, merge_tables, to_toml,
 };
 pub use digest::Digest;
 pub use error::LabError;
 pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference};
 pub use export::{dump_states, export_policy, in_one_order};
 pub use folder::{OpenRun, RunFiles, Start, default_folder, open_run, read_config, read_run, record_evaluation};
-pub use journal::{Journal, resident_bytes};
-pub use lock::LockError;
-pub use machine::free_memory;
+pub use journal::{Journal, resident_bytes, unix_seconds};
+pub use lock::{FolderLock, LockError, this_process};
+pub use machine::{free_memory, host, resident_bytes_of};
 pub use observer::{Observer, Progress};
-pub use plan::Plan;
+pub use plan::{Plan, memory_need};
 pub use preset::Preset;
 pub use resolve::resolve;
 pub use rng::RngStreams;

@@ -1,16 +1,26 @@
 //! What a run will take, before it is run: memory, disk and time, from a short measurement on this machine.
 
 use crate::LabError;
+use crate::bench::play_randomly;
 use crate::config::RunConfig;
 use crate::run::Run;
 use crate::world::WorldSource;
-use sane_env::AgentSteps;
+use sane_env::{AgentSteps, Stream};
 use sane_replay::MemoryEstimate;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 /// How long each part is measured.
 const MEASURED: Duration = Duration::from_millis(800);
+
+/// Interactions of random play from which the memory of a full replay is estimated.
+const PLAYED: u64 = 500;
+
+/// Frames of a trained player compress less than those of a random one; a quarter more covers the games measured.
+const RESERVE: f64 = 1.25;
+
+/// Code, thread stacks and file buffers of the program.
+const PROGRAM_BYTES: u64 = 64 << 20;
 
 /// What a run will take.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +97,19 @@ impl fmt::Display for Plan {
     }
 }
 
+/// Resident bytes of a run with this configuration at its end, estimated from a short random play.
+pub fn memory_need(config: &RunConfig, source: &WorldSource) -> Result<u64, LabError> {
+    let mut run = Run::new(config, source)?;
+    play_randomly(&mut run, PLAYED, &mut Stream::named(0, "memory need"), &mut || ())?;
+    let kept = (config.replay.capacity as u64).min(config.training.total_interactions.0);
+    let most = MemoryEstimate::new(kept as usize, run.spec()).incompressible_bytes;
+    let per_transition = run.replay.memory_bytes() as f64 / run.replay.len() as f64;
+    let replay = ((RESERVE * per_transition * kept as f64) as u64).min(most);
+    let learner: u64 = run.parts().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    // Twice the learner: gradients and buffers of a train step, or a checkpoint being written.
+    Ok(replay + 2 * learner + PROGRAM_BYTES)
+}
+
 /// Mean seconds of `work`, repeated for a while, and how often it was done; the first time does not count.
 fn timed(mut work: impl FnMut() -> Result<(), LabError>) -> Result<(f64, u64), LabError> {
     work()?;
@@ -134,5 +157,18 @@ mod tests {
         );
         let text = plan.to_string();
         assert!(["time", "memory", "disk"].iter().all(|word| text.contains(word)), "{text}");
+    }
+
+    #[test]
+    fn a_larger_replay_needs_more_memory_but_not_more_than_the_run_fills() {
+        let source = crate::world::tests::source("minatar/breakout").unwrap();
+        let need = |capacity: usize, total: u64| {
+            let mut config = Preset::Minatar.config("minatar/breakout", "sane").unwrap();
+            config.replay.capacity = capacity;
+            config.training.total_interactions.0 = total;
+            memory_need(&config, &source).unwrap()
+        };
+        assert!(need(10_000, 1_000_000) < need(100_000, 1_000_000));
+        assert_eq!(need(50_000, 20_000), need(100_000, 20_000));
     }
 }

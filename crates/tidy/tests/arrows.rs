@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who may know whom. `cli` may know all.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("env", &[]),
     ("vcs", &["env"]),
     ("arcade", &["env", "vcs"]),
@@ -14,6 +14,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("agent", &["env", "nn", "replay"]),
     ("record", &[]),
     ("lab", &["agent", "arcade", "env", "gym", "minigames", "nn", "record", "replay", "vcs"]),
+    ("suite", &["lab", "record"]),
     ("report", &["record"]),
     ("watch", &["record", "report"]),
     ("tidy", &[]),

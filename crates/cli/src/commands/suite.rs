@@ -10,9 +10,9 @@ use crate::output::Output;
 use clap::{Subcommand, ValueEnum};
 use cluster::Wish;
 use live::Live;
-use sane_lab::suite::{Crew, Engine, Suite, SuiteError, SuiteFolder, default_suite_folder, run_suite};
 use sane_lab::{available, stop_on_signals};
 use sane_record::{RunState, SuiteStatus};
+use sane_suite::{Engine, SchedulerOptions, Suite, SuiteError, SuiteFolder, default_suite_folder, run_suite};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -118,11 +118,11 @@ struct Share {
 }
 
 impl Share {
-    fn crew(&self, suite: &Suite, retries: u32) -> Result<Crew, Failure> {
+    fn options(&self, suite: &Suite, retries: u32) -> Result<SchedulerOptions, Failure> {
         let threads = usize::from(self.threads.or(suite.resources.threads).unwrap_or(1));
         let fit = (available() / threads).max(1).min(suite.runs.len());
         let jobs = self.jobs.map_or(fit, usize::from);
-        Ok(Crew { program: std::env::current_exe()?, jobs, threads, retries, roms: self.roms.clone() })
+        Ok(SchedulerOptions { program: std::env::current_exe()?, jobs, threads, retries, roms: self.roms.clone() })
     }
 }
 
@@ -131,7 +131,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     match args.deed {
         Deed::Run { suite, share, out, retries, on, dry_run, wait } => {
             let suite = read(&suite)?;
-            let crew = share.crew(&suite, retries)?;
+            let options = share.options(&suite, retries)?;
             let folder = out.unwrap_or_else(|| default_suite_folder(&suite));
             let wish = match (dry_run, wait) {
                 (true, _) => Wish::DryRun,
@@ -139,37 +139,38 @@ pub fn run(args: Args, output: &Output) -> Outcome {
                 (false, false) => Wish::Submit,
             };
             match on {
-                None if dry_run => plan::show(&suite, &crew, false, *output),
-                None => go(&suite, &folder, &crew, *output),
-                Some(Cluster::Slurm) => cluster::go(Engine::Slurm, wish, &suite, &folder, &crew, *output),
-                Some(Cluster::Ray) => cluster::go(Engine::Ray, wish, &suite, &folder, &crew, *output),
+                None if dry_run => plan::show(&suite, &options, false, *output),
+                None => go(&suite, &folder, &options, *output),
+                Some(Cluster::Slurm) => cluster::go(Engine::Slurm, wish, &suite, &folder, &options, *output),
+                Some(Cluster::Ray) => cluster::go(Engine::Ray, wish, &suite, &folder, &options, *output),
             }
         }
         Deed::Task { suite, run, share, retries } => {
-            let crew = share.crew(&SuiteFolder::existing(&suite)?.suite()?, retries)?;
-            cluster::task(&suite, &run, &crew, *output)
+            let options = share.options(&SuiteFolder::existing(&suite)?.suite()?, retries)?;
+            cluster::task(&suite, &run, &options, *output)
         }
         Deed::Plan { suite, share, json } => {
             let suite = read(&suite)?;
-            plan::show(&suite, &share.crew(&suite, 0)?, json, *output)
+            plan::show(&suite, &share.options(&suite, 0)?, json, *output)
         }
         Deed::Status { suite, json } => status::show(&folder_of(&suite)?, json, *output),
         Deed::Stop { suite } => stop(&folder_of(&suite)?, *output),
     }
 }
 
-fn go(suite: &Suite, folder: &Path, crew: &Crew, output: Output) -> Outcome {
+fn go(suite: &Suite, folder: &Path, options: &SchedulerOptions, output: Output) -> Outcome {
     let stop = stop_on_signals()?;
     output.note(format_args!(
         "{}: {} runs, {} side by side with {} each, in {}",
         suite.name,
         suite.runs.len(),
-        crew.jobs.min(suite.runs.len()),
-        plural(crew.threads, "thread"),
+        options.jobs.min(suite.runs.len()),
+        plural(options.threads, "thread"),
         folder.display()
     ));
     let mut live = Live::new(output, suite.runs.len());
-    let status = run_suite(folder, suite, crew, &stop, &mut |status, news| live.show(status, news)).map_err(sorted);
+    let status =
+        run_suite(folder, suite, options, &stop, &mut |status, update| live.show(status, update)).map_err(sorted);
     live.clear();
     finish(&status?, folder, output)
 }
@@ -202,7 +203,7 @@ fn stop(folder: &SuiteFolder, output: Output) -> Outcome {
         return Ok(());
     }
     let runner = folder.runner();
-    folder.ask_to_stop()?;
+    folder.request_stop()?;
     output.note(format_args!("asked {} to stop; its runs save their checkpoints", runner.unwrap_or_default()));
     let start = Instant::now();
     while folder.runner().is_some() {

@@ -53,7 +53,7 @@ impl Layers {
         let mut table = to_table(base);
         let mut config = base.clone();
         for (place, layer) in &self.layers {
-            merge(&mut table, layer);
+            merge_tables(&mut table, layer);
             config = table.clone().try_into().map_err(|error| unreadable(place, &error))?;
         }
         config.check()?;
@@ -66,8 +66,8 @@ impl Layers {
     }
 
     /// Adds the assignments of a table that stands in `place`.
-    pub(crate) fn table(&mut self, place: String, table: Table) -> Result<(), ConfigError> {
-        for key in flat_table(&table).into_keys() {
+    pub fn table(&mut self, place: String, table: Table) -> Result<(), ConfigError> {
+        for key in flatten_table(&table).into_keys() {
             let is_known = KEYS.iter().any(|known| known.name == key) || key.starts_with("world.kwargs.");
             if !is_known {
                 let last = key.rsplit('.').next().unwrap_or_default();
@@ -97,7 +97,7 @@ pub fn from_toml(text: &str, place: &Path) -> Result<RunConfig, ConfigError> {
 
 /// Dotted key → value, for every key the configuration has.
 pub fn flat(config: &RunConfig) -> BTreeMap<String, String> {
-    flat_table(&to_table(config))
+    flatten_table(&to_table(config))
 }
 
 /// The keys in which two configurations differ.
@@ -147,7 +147,7 @@ fn shorten(value: &mut Value) {
 }
 
 /// Tables are merged key by key, everything else is replaced; so is a choice whose `kind` changes, with all its data.
-pub(crate) fn merge(base: &mut Table, layer: &Table) {
+pub fn merge_tables(base: &mut Table, layer: &Table) {
     for (key, value) in layer {
         match (base.get_mut(key), value) {
             (Some(Value::Table(inner)), Value::Table(overlay)) => {
@@ -155,7 +155,7 @@ pub(crate) fn merge(base: &mut Table, layer: &Table) {
                 if inner.get("kind").is_some_and(is_another) {
                     inner.clear();
                 }
-                merge(inner, overlay);
+                merge_tables(inner, overlay);
             }
             _ => {
                 base.insert(key.clone(), value.clone());
@@ -164,12 +164,13 @@ pub(crate) fn merge(base: &mut Table, layer: &Table) {
     }
 }
 
-pub(crate) fn flat_table(table: &Table) -> BTreeMap<String, String> {
+/// Dotted key → value, for every value of a table.
+pub fn flatten_table(table: &Table) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, value) in table {
         match value {
             Value::Table(inner) => {
-                found.extend(flat_table(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
+                found.extend(flatten_table(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
             }
             other => {
                 found.insert(key.clone(), other.to_string());

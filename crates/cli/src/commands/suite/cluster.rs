@@ -5,11 +5,11 @@ use super::{finish, plural, sorted};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use sane_lab::stop_on_signals;
-use sane_lab::suite::{
-    Crew, Engine, JobNeeds, News, Suite, SuiteFolder, cancel_slurm, follow_slurm, plan_ray, plan_slurm, run_on_ray,
-    run_task, submit_to_slurm,
-};
 use sane_record::RunState;
+use sane_suite::{
+    Engine, JobNeeds, SchedulerOptions, Suite, SuiteFolder, Update, cancel_slurm, follow_slurm, plan_ray, plan_slurm,
+    run_on_ray, run_task, submit_to_slurm,
+};
 use std::path::Path;
 
 /// What to do with a cluster.
@@ -24,10 +24,17 @@ pub enum Wish {
 }
 
 /// Gives the suite to a cluster.
-pub fn go(engine: Engine, wish: Wish, suite: &Suite, folder: &Path, crew: &Crew, output: Output) -> Outcome {
+pub fn go(
+    engine: Engine,
+    wish: Wish,
+    suite: &Suite,
+    folder: &Path,
+    options: &SchedulerOptions,
+    output: Output,
+) -> Outcome {
     // The nodes have another working directory.
     let folder = std::path::absolute(folder)?;
-    let needs = JobNeeds::of(suite, crew, &mut |news| output.note(news)).map_err(sorted)?;
+    let needs = JobNeeds::of(suite, options, &mut |update| output.note(update)).map_err(sorted)?;
     match (engine, wish) {
         (Engine::Slurm, Wish::DryRun) => {
             for job in plan_slurm(&folder, suite, &needs).map_err(sorted)? {
@@ -44,7 +51,7 @@ pub fn go(engine: Engine, wish: Wish, suite: &Suite, folder: &Path, crew: &Crew,
         (Engine::Ray, _) => {
             let stop = stop_on_signals()?;
             let mut live = Live::new(output, suite.runs.len());
-            let status = run_on_ray(&folder, suite, &needs, &stop, &mut |status, news| live.show(status, news));
+            let status = run_on_ray(&folder, suite, &needs, &stop, &mut |status, update| live.show(status, update));
             live.clear();
             finish(&status.map_err(sorted)?, &folder, output)
         }
@@ -69,7 +76,7 @@ fn slurm(wish: Wish, suite: &Suite, folder: &Path, needs: &JobNeeds, output: Out
     }
     let stop = stop_on_signals()?;
     let mut live = Live::new(output, suite.runs.len());
-    let status = follow_slurm(folder, suite, &stop, &mut |status, news| live.show(status, news));
+    let status = follow_slurm(folder, suite, &stop, &mut |status, update| live.show(status, update));
     live.clear();
     let status = status.map_err(sorted)?;
     if stop.load(std::sync::atomic::Ordering::Relaxed) {
@@ -89,10 +96,10 @@ pub fn cancel(folder: &SuiteFolder, output: Output) -> Result<bool, Failure> {
 }
 
 /// Works on one run, as a job of a cluster.
-pub fn task(folder: &Path, run: &str, crew: &Crew, output: Output) -> Outcome {
+pub fn task(folder: &Path, run: &str, options: &SchedulerOptions, output: Output) -> Outcome {
     let stop = stop_on_signals()?;
-    let tell = |news: Option<&News>| news.into_iter().for_each(|news| output.note(news));
-    let status = run_task(folder, run, crew, &stop, &mut |_, news| tell(news)).map_err(sorted)?;
+    let tell = |update: Option<&Update>| update.into_iter().for_each(|update| output.note(update));
+    let status = run_task(folder, run, options, &stop, &mut |_, update| tell(update)).map_err(sorted)?;
     match status.state {
         RunState::SetAside => Err(anyhow::anyhow!("{run} was set aside: {}", status.reason.unwrap_or_default()).into()),
         _ => Ok(()),

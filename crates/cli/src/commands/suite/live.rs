@@ -3,8 +3,8 @@
 use super::status::{duration, summary};
 use crate::output::Output;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sane_lab::suite::News;
 use sane_record::{RunState, RunStatus, SuiteStatus};
+use sane_suite::Update;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -42,11 +42,11 @@ impl Live {
     }
 
     /// How things stand now, and what happened.
-    pub fn show(&mut self, status: &SuiteStatus, news: Option<&News>) {
-        if let Some(news) = news {
+    pub fn show(&mut self, status: &SuiteStatus, update: Option<&Update>) {
+        if let Some(update) = update {
             match &self.bars {
-                Some(bars) => bars.suspend(|| self.output.note(news)),
-                None => self.output.note(news),
+                Some(bars) => bars.suspend(|| self.output.note(update)),
+                None => self.output.note(update),
             }
         }
         let interval = if self.bars.is_some() { DRAW } else { LOG };

@@ -4,12 +4,12 @@ use super::{plural, sorted};
 use crate::failure::Outcome;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sane_lab::suite::{Crew, Estimate, Suite};
+use sane_suite::{Estimate, SchedulerOptions, Suite};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 
 /// Measures and prints.
-pub fn show(suite: &Suite, crew: &Crew, as_json: bool, output: Output) -> Outcome {
+pub fn show(suite: &Suite, options: &SchedulerOptions, as_json: bool, output: Output) -> Outcome {
     let bar = ProgressBar::new(1);
     if output.is_quiet() || !std::io::stderr().is_terminal() {
         bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -19,36 +19,37 @@ pub fn show(suite: &Suite, crew: &Crew, as_json: bool, output: Output) -> Outcom
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     };
-    let estimate = Estimate::measure(suite, crew, &mut |news| output.note(news), &mut progress).map_err(sorted)?;
+    let estimate =
+        Estimate::measure(suite, options, &mut |update| output.note(update), &mut progress).map_err(sorted)?;
     bar.finish_and_clear();
     if as_json {
-        output.result(serde_json::to_string_pretty(&as_value(suite, crew, &estimate))?);
+        output.result(serde_json::to_string_pretty(&as_value(suite, options, &estimate))?);
     } else {
-        table(suite, crew, &estimate, output);
+        table(suite, options, &estimate, output);
     }
     Ok(())
 }
 
-fn table(suite: &Suite, crew: &Crew, estimate: &Estimate, output: Output) {
-    let name = |share: &sane_lab::suite::Share| {
-        share.variant.as_ref().map_or(share.agent.clone(), |variant| format!("{variant}: {}", share.agent))
+fn table(suite: &Suite, options: &SchedulerOptions, estimate: &Estimate, output: Output) {
+    let name = |kind: &sane_suite::KindEstimate| {
+        kind.variant.as_ref().map_or(kind.agent.clone(), |variant| format!("{variant}: {}", kind.agent))
     };
-    let width = estimate.shares.iter().map(|share| name(share).chars().count()).max().unwrap_or(0).max(5);
+    let width = estimate.kinds.iter().map(|kind| name(kind).chars().count()).max().unwrap_or(0).max(5);
     output.result(format_args!(
         "{:<width$}{:>6}{:>14}{:>10}{:>11}{:>11}{:>10}  measured in",
         "agent", "runs", "interactions", "per s", "h per run", "memory GB", "disk GB"
     ));
-    for share in &estimate.shares {
+    for kind in &estimate.kinds {
         output.result(format_args!(
             "{:<width$}{:>6}{:>14}{:>10.0}{:>11.2}{:>11.2}{:>10.2}  {}",
-            name(share),
-            share.runs,
-            share.interactions,
-            share.interactions_per_second,
-            share.seconds / 3600.0,
-            gigabytes(share.memory_bytes),
-            gigabytes(share.disk_bytes),
-            share.measured_in,
+            name(kind),
+            kind.runs,
+            kind.interactions,
+            kind.interactions_per_second,
+            kind.seconds / 3600.0,
+            gigabytes(kind.memory_bytes),
+            gigabytes(kind.disk_bytes),
+            kind.measured_in,
         ));
     }
     let free = estimate.free_memory_bytes.map_or("unknown".into(), |bytes| format!("{:.1} GB", gigabytes(bytes)));
@@ -56,28 +57,28 @@ fn table(suite: &Suite, crew: &Crew, estimate: &Estimate, output: Output) {
     output.result(format_args!(
         "time          {:.1} h with {} side by side, {} each",
         estimate.seconds / 3600.0,
-        plural(crew.jobs.min(suite.runs.len()), "run"),
-        plural(crew.threads, "thread")
+        plural(options.jobs.min(suite.runs.len()), "run"),
+        plural(options.threads, "thread")
     ));
     output.result(format_args!("memory        {:.2} GB, {free} free", gigabytes(estimate.memory_bytes)));
     output.result(format_args!("disk          {:.2} GB at the end", gigabytes(estimate.disk_bytes)));
 }
 
-fn as_value(suite: &Suite, crew: &Crew, estimate: &Estimate) -> Value {
-    let shares: Vec<Value> = estimate
-        .shares
+fn as_value(suite: &Suite, options: &SchedulerOptions, estimate: &Estimate) -> Value {
+    let kinds: Vec<Value> = estimate
+        .kinds
         .iter()
-        .map(|share| {
+        .map(|kind| {
             json!({
-                "variant": share.variant,
-                "agent": share.agent,
-                "measured_in": share.measured_in,
-                "runs": share.runs,
-                "interactions": share.interactions,
-                "interactions_per_second": share.interactions_per_second,
-                "seconds_per_run": share.seconds,
-                "memory_bytes": share.memory_bytes,
-                "disk_bytes": share.disk_bytes,
+                "variant": kind.variant,
+                "agent": kind.agent,
+                "measured_in": kind.measured_in,
+                "runs": kind.runs,
+                "interactions": kind.interactions,
+                "interactions_per_second": kind.interactions_per_second,
+                "seconds_per_run": kind.seconds,
+                "memory_bytes": kind.memory_bytes,
+                "disk_bytes": kind.disk_bytes,
             })
         })
         .collect();
@@ -85,13 +86,13 @@ fn as_value(suite: &Suite, crew: &Crew, estimate: &Estimate) -> Value {
         "suite": suite.name,
         "runs": estimate.runs,
         "interactions": estimate.interactions,
-        "jobs": crew.jobs,
-        "threads": crew.threads,
+        "jobs": options.jobs,
+        "threads": options.threads,
         "seconds": estimate.seconds,
         "memory_bytes": estimate.memory_bytes,
         "free_memory_bytes": estimate.free_memory_bytes,
         "disk_bytes": estimate.disk_bytes,
-        "kinds": shares,
+        "kinds": kinds,
     })
 }
 

@@ -2,8 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::output::Output;
-use sane_lab::suite::SuiteFolder;
 use sane_record::{RunState, SuiteStatus};
+use sane_suite::SuiteFolder;
 
 /// Prints how the suite in this folder stands.
 pub fn show(folder: &SuiteFolder, as_json: bool, output: Output) -> Outcome {

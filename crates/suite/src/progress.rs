@@ -1,34 +1,33 @@
-//! How far a run of a suite has come, read off the ends of its files: cheap enough to ask every second.
+//! Progress of a run, read off the ends of its files: cheap enough for every second.
 
-use super::file::{EvaluationFile, EvaluationNoise};
-use crate::LabError;
-use crate::config::RunConfig;
+use crate::file::{EvaluationFile, EvaluationNoise};
+use sane_lab::{LabError, RunConfig};
 use sane_record::{EvaluationFinished, Event, Timing, read_jsonl};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes at the end of a file that are read to find its last lines.
+/// Bytes read from the end of a file to find its last lines.
 const TAIL_BYTES: u64 = 1 << 16;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Standing {
+pub struct RunProgress {
     /// Interactions of its last record.
     pub interactions: u64,
-    /// Whether it reached its end.
+    /// Whether training has reached the end of its budget.
     pub trained: bool,
-    /// Mean of the last 100 returns.
+    /// Mean of the last 100 episode returns.
     pub mean_return: Option<f64>,
-    /// Interactions per second of its last stretch.
+    /// Speed of its last interval.
     pub interactions_per_second: Option<f64>,
 }
 
-impl Standing {
-    /// Of the run in `folder`; one that is not there has not begun.
+impl RunProgress {
+    /// Progress of the run in `folder`; a missing folder is a run that has not begun.
     pub fn read(folder: &Path, config: &RunConfig) -> Self {
-        let mut standing = Self::default();
+        let mut progress = Self::default();
         for event in last_lines::<Event>(&folder.join("events.jsonl")) {
             let (interactions, mean) = match &event {
                 Event::EpisodeFinished(episode) => (episode.interactions, Some(episode.return_mean_last_100)),
@@ -36,24 +35,24 @@ impl Standing {
                 Event::RunFinished(run) => (run.interactions, run.return_mean_last_100),
                 Event::RunStarted(_) | Event::EvaluationFinished(_) => continue,
             };
-            standing.interactions = standing.interactions.max(interactions);
-            standing.mean_return = standing.mean_return.or(mean);
+            progress.interactions = progress.interactions.max(interactions);
+            progress.mean_return = progress.mean_return.or(mean);
             if let Event::RunFinished(run) = event {
-                standing.trained = config.training.total_interactions.0 <= run.interactions;
+                progress.trained = config.training.total_interactions.0 <= run.interactions;
             }
-            if standing.mean_return.is_some() {
+            if progress.mean_return.is_some() {
                 break;
             }
         }
-        standing.interactions_per_second =
+        progress.interactions_per_second =
             last_lines::<Timing>(&folder.join("timings.jsonl")).find_map(|timing| match timing {
                 Timing::Speed { interactions_per_second, .. } => Some(interactions_per_second),
                 _ => None,
             });
-        standing
+        progress
     }
 
-    /// The evaluations the suite asks for, as far as they are there; nothing is missing if all are.
+    /// The evaluations the suite asks for that exist, and whether that is all of them.
     pub fn evaluations(
         folder: &Path,
         config: &RunConfig,
@@ -80,7 +79,7 @@ impl Standing {
     }
 }
 
-/// The modes `sane eval` measures an agent in: one without noise has nothing to switch on.
+/// The noise modes `sane eval` runs: an agent without noise has one.
 fn modes(config: &RunConfig, noise: EvaluationNoise) -> &'static [&'static str] {
     match noise {
         EvaluationNoise::None => &[],
@@ -91,7 +90,7 @@ fn modes(config: &RunConfig, noise: EvaluationNoise) -> &'static [&'static str] 
     }
 }
 
-/// The last whole lines of a file that can be read, the last first.
+/// The last complete, parsable lines of a file, newest first.
 fn last_lines<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
     let bytes = tail(path).unwrap_or_default();
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(&[][..], |end| &bytes[..end]);
@@ -112,16 +111,16 @@ fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preset::Preset;
+    use sane_lab::Preset;
     use sane_record::{JsonlFile, RunFinished};
     use std::fs::OpenOptions;
     use std::io::Write;
 
     #[test]
-    fn a_run_stands_where_its_last_whole_line_says() {
+    fn progress_is_that_of_the_last_complete_line() {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Preset::Minatar.config("minatar/breakout", "eps-greedy").unwrap();
-        assert_eq!(Standing::read(folder.path(), &config), Standing::default());
+        assert_eq!(RunProgress::read(folder.path(), &config), RunProgress::default());
         let finished = RunFinished {
             interactions: 90,
             frames: 90,
@@ -135,10 +134,10 @@ mod tests {
         file.write(&Event::RunFinished(finished)).unwrap();
         file.sync().unwrap();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"event\":\"run_fini").unwrap();
-        let standing = Standing::read(folder.path(), &config);
-        assert_eq!((standing.interactions, standing.trained, standing.mean_return), (90, false, Some(1.5)));
+        let progress = RunProgress::read(folder.path(), &config);
+        assert_eq!((progress.interactions, progress.trained, progress.mean_return), (90, false, Some(1.5)));
         config.training.total_interactions.0 = 90;
-        assert!(Standing::read(folder.path(), &config).trained);
+        assert!(RunProgress::read(folder.path(), &config).trained);
     }
 
     #[test]

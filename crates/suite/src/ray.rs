@@ -1,10 +1,10 @@
-//! Suites on Ray: a small launcher in Python, which is inside the program, makes each run a task of the cluster. A task
-//! whose node is lost is tried again elsewhere and goes on from the run's checkpoint.
+//! Suites on Ray: an embedded launcher in Python makes each run a task of the cluster. A task whose node is lost is
+//! restarted on another node and resumes from the run's checkpoint.
 
-use super::SuiteError;
-use super::expand::Suite;
-use super::folder::SuiteFolder;
-use super::slurm::JobNeeds;
+use crate::SuiteError;
+use crate::cluster::JobNeeds;
+use crate::expand::Suite;
+use crate::folder::SuiteFolder;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::json;
@@ -17,39 +17,26 @@ use std::thread;
 
 const LAUNCHER: &str = include_str!("ray_launcher.py");
 
-/// The launcher at work; dropping it takes its tasks from the cluster.
+/// The running launcher; dropping it cancels its tasks.
 #[derive(Debug)]
 pub struct RayLauncher {
     child: Child,
-    said: Receiver<Said>,
+    messages: Receiver<LauncherMessage>,
 }
 
-/// A line of the launcher.
+/// A line of the launcher's output.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum Said {
-    /// A job has ended.
-    Ended {
-        /// Its run.
-        run: String,
-        /// Its exit code.
-        code: i32,
-    },
-    /// Ray has given a job up.
-    GivenUp {
-        /// Its run.
-        run: String,
-        /// What Ray said.
-        error: String,
-    },
-    /// Nothing can be run.
-    Refused {
-        /// Why.
-        refused: String,
-    },
+pub enum LauncherMessage {
+    /// A job has exited.
+    Ended { run: String, code: i32 },
+    /// Ray has abandoned a job.
+    GivenUp { run: String, error: String },
+    /// No job can be run.
+    Refused { refused: String },
 }
 
-/// What the launcher is told: the jobs for these runs of the suite.
+/// The input of the launcher: the jobs for these runs of the suite.
 pub fn ray_jobs(folder: &Path, suite: &Suite, runs: &[String], needs: &JobNeeds) -> serde_json::Value {
     let jobs: Vec<_> = runs.iter().map(|run| json!({ "run": run, "shell": needs.shell(suite, folder, run) })).collect();
     json!({
@@ -61,11 +48,11 @@ pub fn ray_jobs(folder: &Path, suite: &Suite, runs: &[String], needs: &JobNeeds)
 }
 
 impl RayLauncher {
-    /// Starts it; what it is told and what Python says lie in the suite's folder.
+    /// Starts it; its input and Python's log are in `ray/` of the suite's folder.
     pub fn start(folder: &SuiteFolder, suite: &Suite, jobs: &serde_json::Value) -> Result<Self, SuiteError> {
-        let place = folder.path.join("ray");
-        fs::create_dir_all(&place).map_err(SuiteError::io("create", &place))?;
-        let [script, spec, log] = ["launcher.py", "jobs.json", "log.txt"].map(|name| place.join(name));
+        let directory = folder.path.join("ray");
+        fs::create_dir_all(&directory).map_err(SuiteError::io("create", &directory))?;
+        let [script, spec, log] = ["launcher.py", "jobs.json", "log.txt"].map(|name| directory.join(name));
         fs::write(&script, LAUNCHER).map_err(SuiteError::io("write", &script))?;
         fs::write(&spec, jobs.to_string()).map_err(SuiteError::io("write", &spec))?;
         let errors = fs::File::create(&log).map_err(SuiteError::io("write", &log))?;
@@ -84,21 +71,21 @@ impl RayLauncher {
             SuiteError::Cluster { engine: "Ray", reason }
         })?;
         let lines = BufReader::new(child.stdout.take().expect("its output is piped")).lines();
-        let (tell, said) = mpsc::channel();
+        let (sender, messages) = mpsc::channel();
         thread::spawn(move || {
-            // What is not a line of ours (Ray greets, too) is passed over.
-            let read = |line: std::io::Result<String>| serde_json::from_str::<Said>(&line.ok()?).ok();
-            lines.filter_map(read).try_for_each(|said| tell.send(said))
+            // Lines of Ray itself are skipped.
+            let read = |line: std::io::Result<String>| serde_json::from_str::<LauncherMessage>(&line.ok()?).ok();
+            lines.filter_map(read).try_for_each(|message| sender.send(message))
         });
-        Ok(Self { child, said })
+        Ok(Self { child, messages })
     }
 
-    /// What it has said since it was last asked.
-    pub fn news(&self) -> Vec<Said> {
-        self.said.try_iter().collect()
+    /// Messages since the last call.
+    pub fn messages(&self) -> Vec<LauncherMessage> {
+        self.messages.try_iter().collect()
     }
 
-    /// Whether it has ended, and if so, whether well.
+    /// `None` while it runs, then whether it succeeded.
     pub fn ended(&mut self) -> Option<bool> {
         self.child.try_wait().ok().flatten().map(|status| status.success())
     }
@@ -107,7 +94,7 @@ impl RayLauncher {
 impl Drop for RayLauncher {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            // A driver that ends takes its tasks with it; their processes are asked to save and stop.
+            // Ray cancels the tasks of a driver that exits; their processes save a checkpoint and stop.
             let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
             let _ = self.child.wait();
         }

@@ -1,0 +1,401 @@
+//! Suite file → runs: every game with every agent and seed, for every variant, resolved and checked; and the command line
+//! that makes one of the runs by hand.
+
+use crate::SuiteError;
+use crate::cluster::{ClusterFile, RayFile, SlurmFile};
+use crate::file::{Document, EvaluationFile, KeyStep, Resources, SuiteFile, Variant};
+use sane_lab::{ConfigError, Layers, Preset, RunConfig, WorldKind, flatten_table, merge_tables};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// A suite, ready to be run.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    pub name: String,
+    /// The question it answers.
+    pub about: String,
+    /// Its runs: variant by variant; within one, the first seed of all games and agents comes first.
+    pub runs: Vec<SuiteRun>,
+    pub evaluation: EvaluationFile,
+    pub resources: Resources,
+    pub cluster: ClusterFile,
+    pub slurm: SlurmFile,
+    pub ray: RayFile,
+    /// The file it was read from, as written.
+    pub text: String,
+}
+
+/// One run of a suite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuiteRun {
+    /// Its name, and its folder below the suite's: `[variant/]game/agent/seed-S`.
+    pub id: String,
+    /// The variant, where the suite names some.
+    pub variant: Option<String>,
+    pub preset: Preset,
+    /// Settings on top of the preset, in the form `--set` takes.
+    pub assignments: Vec<String>,
+    /// The resolved configuration.
+    pub config: RunConfig,
+}
+
+impl Suite {
+    /// Reads and expands a suite file; errors name the line.
+    pub fn read(path: &Path) -> Result<Self, SuiteError> {
+        Self::of(&Document::read(path)?)
+    }
+
+    pub(crate) fn of(document: &Document) -> Result<Self, SuiteError> {
+        let file = SuiteFile::parse(document)?;
+        let mut runs = Vec::new();
+        if file.variants.is_empty() {
+            Expansion { document, file: &file, variant: None }.expand(&mut runs)?;
+        }
+        for (i, variant) in file.variants.iter().enumerate() {
+            Expansion { document, file: &file, variant: Some((i, variant)) }.expand(&mut runs)?;
+        }
+        let SuiteFile { name, about, evaluation, resources, cluster, slurm, ray, .. } = file;
+        Ok(Self { name, about, runs, evaluation, resources, cluster, slurm, ray, text: document.text.clone() })
+    }
+}
+
+impl SuiteRun {
+    /// `sane train` with the arguments that make this run.
+    pub fn train_arguments(&self) -> Vec<String> {
+        let config = &self.config;
+        let mut arguments = vec!["train".to_owned(), config.world.name.clone()];
+        for (flag, value) in [
+            ("--agent", config.agent.clone()),
+            ("--seed", config.seed.to_string()),
+            ("--steps", config.training.total_interactions.0.to_string()),
+            ("--preset", self.preset.name().to_owned()),
+        ] {
+            arguments.extend([flag.to_owned(), value]);
+        }
+        arguments.extend(self.assignments.iter().flat_map(|text| ["--set".to_owned(), text.clone()]));
+        arguments
+    }
+}
+
+/// Configuration keys that the suite sets itself, and the key of the suite file that does.
+const DECIDED: [(&str, &str); 4] =
+    [("agent", "agents"), ("seed", "seeds"), ("world.name", "games"), ("training.total_interactions", "budget")];
+
+/// Expands one variant, or a suite without variants.
+struct Expansion<'a> {
+    document: &'a Document,
+    file: &'a SuiteFile,
+    /// Index and keys of the variant.
+    variant: Option<(usize, &'a Variant)>,
+}
+
+/// The table that holds a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Suite,
+    Variant,
+}
+
+impl Expansion<'_> {
+    /// Appends its runs: the first seed of all games and agents, then the next seed.
+    fn expand(&self, runs: &mut Vec<SuiteRun>) -> Result<(), SuiteError> {
+        let variant = self.variant.map(|(_, variant)| variant);
+        let (games, games_of) = owned(variant.and_then(|v| v.games.as_ref()), &self.file.games);
+        let (agents, agents_of) = owned(variant.and_then(|v| v.agents.as_ref()), &self.file.agents);
+        let (seeds, seeds_of) = owned(variant.and_then(|v| v.seeds.as_ref()), &self.file.seeds);
+        self.check_list(games, "games", games_of)?;
+        self.check_list(agents, "agents", agents_of)?;
+        self.check_list(seeds, "seeds", seeds_of)?;
+        let mut set = self.file.set.clone();
+        self.check_set(&self.file.set, Owner::Suite)?;
+        if let Some(variant) = variant {
+            self.check_set(&variant.set, Owner::Variant)?;
+            merge_tables(&mut set, &variant.set);
+        }
+        for &seed in seeds {
+            for (g, game) in games.iter().enumerate() {
+                let of_game = self.key_path("games", games_of, Some(g));
+                let preset = self.preset(game, &of_game)?;
+                for (a, agent) in agents.iter().enumerate() {
+                    let base = preset.config(game, agent).map_err(|error| match &error {
+                        ConfigError::UnknownName { kind: "agent", .. } => {
+                            self.at(&self.key_path("agents", agents_of, Some(a)), error)
+                        }
+                        _ => self.at(&of_game, error),
+                    })?;
+                    let run = SuiteRun {
+                        id: self.id(game, agent, seed),
+                        variant: variant.map(|variant| variant.name.clone()),
+                        preset,
+                        assignments: assignments("", &set),
+                        config: self.resolve(&base, &set, seed)?,
+                    };
+                    self.push(runs, run)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of a key: within the variant if the variant has its own.
+    fn key_path(&self, key: &str, owner: Owner, index: Option<usize>) -> Vec<KeyStep> {
+        let mut key_path: Vec<KeyStep> = match self.variant {
+            Some((i, _)) if owner == Owner::Variant => vec!["variant".into(), i.into()],
+            _ => Vec::new(),
+        };
+        key_path.push(key.into());
+        key_path.extend(index.map(KeyStep::Index));
+        key_path
+    }
+
+    fn at(&self, key_path: &[KeyStep], source: ConfigError) -> SuiteError {
+        SuiteError::Config { location: self.document.location(key_path), source }
+    }
+
+    fn check_list<T: PartialEq + ToString>(
+        &self,
+        list: &[T],
+        key: &'static str,
+        owner: Owner,
+    ) -> Result<(), SuiteError> {
+        if list.is_empty() {
+            let key_path = self.variant.map_or(vec![key.into()], |(i, _)| vec!["variant".into(), i.into()]);
+            return Err(SuiteError::Empty { location: self.document.location(&key_path), what: key });
+        }
+        match (1..list.len()).find(|&i| list[..i].contains(&list[i])) {
+            Some(i) => Err(SuiteError::Repeated {
+                location: self.document.location(&self.key_path(key, owner, Some(i))),
+                what: format!("the {} {}", key.trim_end_matches('s'), list[i].to_string()),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_set(&self, set: &Table, owner: Owner) -> Result<(), SuiteError> {
+        for key in flatten_table(set).into_keys() {
+            let mut key_path = self.key_path("set", owner, None);
+            key_path.extend(key.split('.').map(KeyStep::from));
+            if let Some((_, list)) = DECIDED.iter().find(|(decided, _)| *decided == key) {
+                let reason = format!("{key} is not for `set`: the suite sets it by `{list}`");
+                return Err(SuiteError::Format { location: self.document.location(&key_path), reason });
+            }
+            let mut one = Table::new();
+            insert(&mut one, &key, Value::Boolean(true));
+            Layers::default().table("set".into(), one).map_err(|error| self.at(&key_path, error))?;
+        }
+        Ok(())
+    }
+
+    fn preset(&self, game: &str, key_path: &[KeyStep]) -> Result<Preset, SuiteError> {
+        WorldKind::of(game).map_err(|error| self.at(key_path, error))?;
+        let own = self.variant.and_then(|(_, variant)| variant.preset.as_ref());
+        match own.or(self.file.preset.as_ref()) {
+            Some(name) => {
+                let owner = if own.is_some() { Owner::Variant } else { Owner::Suite };
+                Preset::named(name).map_err(|error| self.at(&self.key_path("preset", owner, None), error))
+            }
+            None => Preset::default_for(game).map_err(|error| self.at(key_path, error)),
+        }
+    }
+
+    fn resolve(&self, base: &RunConfig, set: &Table, seed: u64) -> Result<RunConfig, SuiteError> {
+        let budget = self.variant.and_then(|(_, variant)| variant.budget);
+        let mut layers = Layers::default();
+        let add = |layers: &mut Layers, key: &str, value: u64| {
+            let mut one = Table::new();
+            insert(&mut one, key, Value::Integer(i64::try_from(value).unwrap_or(i64::MAX)));
+            layers.table("the suite".into(), one)
+        };
+        let resolved = layers
+            .table("set".into(), set.clone())
+            .and_then(|()| add(&mut layers, "seed", seed))
+            .and_then(|()| match budget.or(self.file.budget) {
+                Some(budget) => add(&mut layers, "training.total_interactions", budget),
+                None => Ok(()),
+            })
+            .and_then(|()| layers.apply(base));
+        resolved.map_err(|error| self.at(&self.cause(&error, base), error))
+    }
+
+    /// The key of the file that causes a resolution error.
+    fn cause(&self, error: &ConfigError, base: &RunConfig) -> Vec<KeyStep> {
+        let own = self.variant.map(|(_, variant)| variant);
+        if let ConfigError::OutOfRange { key: "training.total_interactions", .. } = error {
+            let is_own = own.is_some_and(|variant| variant.budget.is_some());
+            return self.key_path("budget", if is_own { Owner::Variant } else { Owner::Suite }, None);
+        }
+        let sets =
+            own.map(|variant| (&variant.set, Owner::Variant)).into_iter().chain([(&self.file.set, Owner::Suite)]);
+        for (set, owner) in sets {
+            for key in flatten_table(set).into_keys() {
+                let is_it = match error {
+                    ConfigError::OutOfRange { key: named, .. } => *named == key,
+                    _ => is_refused_alone(base, set, &key),
+                };
+                if is_it {
+                    let mut key_path = self.key_path("set", owner, None);
+                    key_path.extend(key.split('.').map(KeyStep::from));
+                    return key_path;
+                }
+            }
+        }
+        self.variant.map_or(vec!["set".into()], |(i, _)| vec!["variant".into(), i.into()])
+    }
+
+    fn id(&self, game: &str, agent: &str, seed: u64) -> String {
+        let variant = self.variant.map(|(_, variant)| format!("{}/", variant.name)).unwrap_or_default();
+        format!("{variant}{game}/{agent}/seed-{seed}")
+    }
+
+    /// Appends a run; a duplicate is an error.
+    fn push(&self, runs: &mut Vec<SuiteRun>, run: SuiteRun) -> Result<(), SuiteError> {
+        let location = || self.document.location(&self.key_path("name", Owner::Variant, None));
+        if runs.iter().any(|other| other.id == run.id) {
+            return Err(SuiteError::Repeated { location: location(), what: format!("the run {}", run.id) });
+        }
+        if let Some(same) = runs.iter().find(|other| other.config == run.config) {
+            let name = |run: &SuiteRun| run.variant.clone().unwrap_or_default();
+            let config = &run.config;
+            return Err(SuiteError::SameRun {
+                location: location(),
+                first: name(same),
+                second: name(&run),
+                run: format!("{} {} seed {}", config.world.name, config.agent, config.seed),
+            });
+        }
+        runs.push(run);
+        Ok(())
+    }
+}
+
+/// The variant's own list, or the suite's.
+fn owned<'a, T>(own: Option<&'a Vec<T>>, suite: &'a [T]) -> (&'a [T], Owner) {
+    own.map_or((suite, Owner::Suite), |list| (list, Owner::Variant))
+}
+
+/// Whether this key of the table, alone on top of the preset, cannot be read.
+fn is_refused_alone(base: &RunConfig, set: &Table, key: &str) -> bool {
+    let Some(value) = key.split('.').try_fold(Value::Table(set.clone()), |value, part| value.get(part).cloned()) else {
+        return false;
+    };
+    let mut one = Table::new();
+    insert(&mut one, key, value);
+    let mut layers = Layers::default();
+    layers.table("set".into(), one).and_then(|()| layers.apply(base)).is_err()
+}
+
+fn insert(table: &mut Table, key: &str, value: Value) {
+    match key.split_once('.') {
+        Some((first, rest)) => {
+            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
+        None => drop(table.insert(key.into(), value)),
+    }
+}
+
+/// One assignment per key; a choice with its `kind` stays together, since its data make sense only with it.
+fn assignments(prefix: &str, table: &Table) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) if !inner.contains_key("kind") => {
+                found.extend(assignments(&format!("{prefix}{key}."), inner));
+            }
+            other => found.push(format!("{prefix}{key}={other}")),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    const SMALL: &str = "name = 'small'\nbudget = 500\ngames = ['minatar/breakout', 'risky-road']\n\
+        agents = ['sane', 'q-sane']\nseeds = [1, 2]\n";
+
+    pub(crate) fn suite(text: &str) -> Result<Suite, SuiteError> {
+        Suite::of(&Document { path: "s.toml".into(), text: text.into() })
+    }
+
+    fn check_refused(text: &str, said: &str) {
+        let error = suite(text).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}\nexpected: {said}");
+    }
+
+    #[test]
+    fn a_suite_is_every_game_with_every_agent_and_seed() {
+        let suite = suite(SMALL).unwrap();
+        let ids: Vec<_> = suite.runs.iter().map(|run| run.id.as_str()).collect();
+        assert_eq!(ids.len(), 8);
+        assert_eq!(
+            ids[..3],
+            ["minatar/breakout/sane/seed-1", "minatar/breakout/q-sane/seed-1", "risky-road/sane/seed-1"]
+        );
+        assert!(suite.runs.iter().all(|run| run.config.training.total_interactions.0 == 500));
+    }
+
+    #[test]
+    fn a_variant_has_its_own_lists_and_its_settings_win() {
+        let text = format!(
+            "{SMALL}[set]\nlearner.gamma = 0.9\n[[variant]]\nname = 'base'\n[[variant]]\nname = 'low'\n\
+             agents = ['eps-greedy']\nseeds = [7]\nbudget = 600\nset.learner.gamma = 0.5\n"
+        );
+        let suite = suite(&text).unwrap();
+        assert_eq!(suite.runs.len(), 8 + 2);
+        let last = suite.runs.last().unwrap();
+        assert_eq!((last.id.as_str(), last.config.learner.gamma), ("low/risky-road/eps-greedy/seed-7", 0.5));
+        assert_eq!((suite.runs[0].config.learner.gamma, last.config.training.total_interactions.0), (0.9, 600));
+    }
+
+    #[test]
+    fn what_to_type_gives_the_configuration_of_the_run() {
+        let text = format!(
+            "{SMALL}[set]\nlearner.objective = {{ kind = 'elbo', kl_weight = 0.25 }}\n\
+             learner.exploration.module.hidden = [32, 16]\nreplay.rewards = 'raw'\n"
+        );
+        for run in suite(&text).unwrap().runs {
+            let arguments = run.train_arguments();
+            let mut layers = Layers::default();
+            for pair in arguments[2..].chunks(2) {
+                match pair[0].as_str() {
+                    "--set" => layers.assignment(&pair[1]).unwrap(),
+                    "--seed" => layers.assignment(&format!("seed={}", pair[1])).unwrap(),
+                    "--steps" => layers.assignment(&format!("training.total_interactions={}", pair[1])).unwrap(),
+                    _ => {}
+                }
+            }
+            let base = run.preset.config(&arguments[1], &run.config.agent).unwrap();
+            assert_eq!(layers.apply(&base).unwrap(), run.config);
+        }
+    }
+
+    #[test]
+    fn slips_are_named_with_their_line() {
+        check_refused(&SMALL.replace("'risky-road'", "'minatar/brekout'"), "s.toml:3: ");
+        check_refused(&SMALL.replace("risky-road", "boxng"), "s.toml:3: unknown world boxng; did you mean boxing?");
+        check_refused(&SMALL.replace("q-sane", "qsane"), "s.toml:4: unknown agent qsane; did you mean q-sane?");
+        check_refused(&SMALL.replace("[1, 2]", "[1, 1]"), "s.toml:5: the seed 1 is listed twice");
+        check_refused(&SMALL.replace("[1, 2]", "[]"), "s.toml:5: no seeds");
+        check_refused(&SMALL.replace("500", "0"), "s.toml:2: training.total_interactions = 0");
+        check_refused(&SMALL.replace("budget", "budgt"), "s.toml:2: unknown field `budgt`");
+        check_refused(&format!("{SMALL}preset = 'papr'\n"), "s.toml:6: unknown preset papr; did you mean paper?");
+        check_refused(&format!("{SMALL}[set]\nlearner.gama = 1\n"), "s.toml:7: unknown key learner.gama");
+        check_refused(&format!("{SMALL}[set]\nlearner.gamma = 2.0\n"), "s.toml:7: ");
+        check_refused(&format!("{SMALL}[set]\nseed = 3\n"), "s.toml:7: seed is not for `set`");
+        let epsilon = "[set]\nlearner.gamma = 0.9\nlearner.exploration.epsilon.last = 0.1\n";
+        check_refused(&format!("{SMALL}{epsilon}"), "s.toml:8: ");
+        check_refused(&format!("{SMALL}[evaluation]\nnoise = 'loud'\n"), "s.toml:7: unknown variant `loud`");
+        check_refused(&SMALL.replace("small", "../small"), "s.toml:1: the name \"../small\"");
+    }
+
+    #[test]
+    fn two_variants_that_come_to_the_same_are_refused() {
+        let text = format!("{SMALL}[[variant]]\nname = 'a'\n[[variant]]\nname = 'b'\nset.learner.gamma = 0.99\n");
+        check_refused(&text, "s.toml:9: the variants a and b give the same run of minatar/breakout sane seed 1");
+        check_refused(&text.replace("'b'", "'a'"), "s.toml:9: the run a/minatar/breakout/sane/seed-1 is listed twice");
+    }
+}

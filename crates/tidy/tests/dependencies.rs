@@ -77,7 +77,13 @@ fn one(words: &mut &[&str]) -> bool {
 
 #[test]
 fn licence_expressions_are_read_as_spdx_means_them() {
-    for allowed in ["MIT", "GPL-3.0 OR MIT", "MIT/Apache-2.0", "(MIT OR GPL-3.0) AND Unicode-3.0", "Apache-2.0 WITH LLVM-exception"] {
+    for allowed in [
+        "MIT",
+        "GPL-3.0 OR MIT",
+        "MIT/Apache-2.0",
+        "(MIT OR GPL-3.0) AND Unicode-3.0",
+        "Apache-2.0 WITH LLVM-exception",
+    ] {
         assert!(is_allowed(allowed), "{allowed}");
     }
     for refused in ["", "GPL-3.0", "MIT AND GPL-3.0", "(MIT OR Apache-2.0) AND GPL-3.0"] {

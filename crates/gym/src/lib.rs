@@ -25,5 +25,5 @@ mod worker;
 
 pub use error::GymError;
 pub use gym_env::GymEnv;
-pub use options::{GymOptions, PREFIX};
+pub use options::{GymOptions, is_ale_game, is_gym_world};
 pub use source::GymSource;

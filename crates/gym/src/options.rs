@@ -6,7 +6,17 @@ use sane_arcade::Profile;
 use std::time::Duration;
 
 /// What the names of these worlds begin with.
-pub const PREFIX: &str = "gym:";
+const PREFIX: &str = "gym:";
+
+/// Whether a name is that of a Gymnasium environment; whether there is one, only Gymnasium knows.
+pub fn is_gym_world(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
+/// Whether a name is that of an Atari game of ale-py, which is presented like the built-in games.
+pub fn is_ale_game(name: &str) -> bool {
+    name.starts_with("gym:ALE/")
+}
 
 /// What an environment is made with.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +68,7 @@ impl GymOptions {
     /// Whether it is an Atari game of ale-py that is to be presented by a profile. Whoever sets `obs_type` wants the
     /// environment's own observations.
     pub fn is_presented_by_profile(&self) -> bool {
-        self.world.starts_with("gym:ALE/") && !self.kwargs.contains_key("obs_type")
+        is_ale_game(&self.world) && !self.kwargs.contains_key("obs_type")
     }
 
     /// The interpreter that is started.

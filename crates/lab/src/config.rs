@@ -74,7 +74,7 @@ impl WorldConfig {
 
     /// Why a resumed run in this world may differ from one never interrupted, if it may.
     pub fn not_bit_exact(&self) -> Option<&'static str> {
-        let is_gym = self.name.starts_with(sane_gym::PREFIX);
+        let is_gym = sane_gym::is_gym_world(&self.name);
         is_gym.then_some("the inner state of a Python environment cannot be saved; a resumed run begins a new episode")
     }
 }

@@ -63,4 +63,4 @@ pub use stopwatch::{Lap, Phase, Stopwatch};
 pub use threads::{available, pool, stop_on_signals};
 pub use train::train;
 pub use trained::{Trained, read_trained};
-pub use world::{WorldKind, WorldSource};
+pub use world::{WorldKind, WorldSource, name_patterns};

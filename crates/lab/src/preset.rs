@@ -7,6 +7,8 @@ use crate::world::WorldKind;
 use sane_agent::{AdamConfig, AgentConfig, Exploration, LinearSchedule, NetworkSpec};
 use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
+use sane_gym::is_ale_game;
+use sane_minigames::SuitableNetwork;
 
 /// A named starting point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,10 +65,8 @@ impl Preset {
     pub fn default_for(world: &str) -> Result<Self, ConfigError> {
         Ok(match WorldKind::of(world)? {
             WorldKind::Atari(_) => Self::Paper,
-            WorldKind::Minatar => Self::Minatar,
-            WorldKind::DeepSea { .. } => Self::DeepSea,
-            WorldKind::RiskyRoad => Self::RiskyRoad,
-            WorldKind::Gym if is_ale(world) => Self::Paper,
+            WorldKind::BuiltIn(family) => Self::named(family.preset)?,
+            WorldKind::Gym if is_ale_game(world) => Self::Paper,
             WorldKind::Gym => Self::Gym,
         })
     }
@@ -90,10 +90,13 @@ impl Preset {
 fn paper(world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
     let network = match WorldKind::of(world)? {
         WorldKind::Atari(_) => NetworkSpec::nature(),
-        WorldKind::Gym if is_ale(world) => NetworkSpec::nature(),
-        WorldKind::Minatar | WorldKind::RiskyRoad => NetworkSpec::minatar(),
+        WorldKind::BuiltIn(family) => match family.network {
+            SuitableNetwork::Convolutional => NetworkSpec::minatar(),
+            SuitableNetwork::Dense => NetworkSpec::mlp(),
+        },
+        WorldKind::Gym if is_ale_game(world) => NetworkSpec::nature(),
         // What suits a Gymnasium environment is known once it is asked; see `resolve`.
-        WorldKind::DeepSea { .. } | WorldKind::Gym => NetworkSpec::mlp(),
+        WorldKind::Gym => NetworkSpec::mlp(),
     };
     let exploration = Exploration::named(agent).ok_or_else(|| unknown_agent(agent))?;
     Ok(RunConfig {
@@ -174,11 +177,18 @@ fn minatar(paper: RunConfig) -> RunConfig {
 
 /// bsuite's 10,000 episodes with a learner of the size of its DQN.
 fn deep_sea(paper: RunConfig, world: &str) -> Result<RunConfig, ConfigError> {
-    let WorldKind::DeepSea { size, .. } = WorldKind::of(world)? else {
-        let expected = "a world deep-sea/<size>; the preset counts in episodes of <size> interactions".into();
+    let length = match WorldKind::of(world)? {
+        WorldKind::BuiltIn(family) => family.episode_length(world),
+        _ => None,
+    };
+    let Some(length) = length else {
+        let expected =
+            "a world whose episodes all have the same length, such as deep-sea/20, since this preset counts in \
+                        episodes"
+                .into();
         return Err(ConfigError::OutOfRange { key: "world.name", value: world.into(), expected });
     };
-    let episodes = |count: u64| AgentSteps(count * size);
+    let episodes = |count: u64| AgentSteps(count * length);
     let epsilon = LinearSchedule { first: 1.0, last: 0.05, hold: episodes(10), decay: episodes(1_000) };
     let mut config = with_epsilon(paper, epsilon);
     config.training = TrainingConfig {
@@ -245,11 +255,6 @@ fn gym(paper: RunConfig) -> RunConfig {
     config
 }
 
-/// Atari games of ale-py are presented like the built-in ones.
-fn is_ale(world: &str) -> bool {
-    world.starts_with("gym:ALE/")
-}
-
 fn with_profile(mut config: RunConfig, profile: Profile) -> RunConfig {
     config.world.profile = profile;
     config
@@ -292,10 +297,21 @@ mod tests {
             ("gym:CartPole-v1", &[Preset::Gym]),
         ];
         for (world, presets) in worlds {
+            assert_eq!(Preset::default_for(world).unwrap(), presets[0]);
             for (preset, agent) in presets.iter().flat_map(|preset| CATALOGUE.map(|entry| (preset, entry.name))) {
                 let config = preset.config(world, agent).unwrap();
                 config.check().unwrap_or_else(|error| panic!("{world} {agent} {preset:?}: {error}"));
             }
+        }
+    }
+
+    #[test]
+    fn every_built_in_world_can_be_run_with_its_own_preset_and_network() {
+        for world in sane_minigames::known_worlds().map(|world| world.name) {
+            let config = Preset::default_for(world).unwrap().config(world, "sane").unwrap();
+            config.check().unwrap_or_else(|error| panic!("{world}: {error}"));
+            let spec = sane_minigames::make(world, 1).unwrap().spec().clone();
+            config.learner.network.features(&spec).unwrap_or_else(|error| panic!("{world}: {error}"));
         }
     }
 

@@ -3,8 +3,7 @@
 use crate::LabError;
 use crate::config::RunConfig;
 use crate::folder::read_config;
-use crate::world::WorldKind;
-use sane_minigames::deep_sea::{EpisodeMark, SolvedCriterion};
+use sane_minigames::SolvedRule;
 use sane_record::{Event, Timing, read_jsonl};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,9 +76,13 @@ impl RunSummary {
         };
         let (events, timings) = (folder.join("events.jsonl"), folder.join("timings.jsonl"));
         if events.exists() {
-            let mut criterion = summary.criterion();
-            read_jsonl(&events)?.records.iter().for_each(|event| summary.take(event, criterion.as_mut()));
-            summary.solved_at_episode = criterion.and_then(|criterion| criterion.solved_at());
+            let events = read_jsonl(&events)?.records;
+            events.iter().for_each(|event| summary.take(event));
+            let marks = events.iter().filter_map(|event| match event {
+                Event::EpisodeFinished(episode) => episode.bad,
+                _ => None,
+            });
+            summary.solved_at_episode = summary.solved_rule().and_then(|rule| rule.solved_at(marks));
         }
         if timings.exists() {
             for timing in read_jsonl(&timings)?.records {
@@ -91,22 +94,16 @@ impl RunSummary {
         Ok(summary)
     }
 
-    /// What says when this run's world is solved.
-    fn criterion(&self) -> Option<SolvedCriterion> {
-        match WorldKind::of(&self.config.world.name) {
-            Ok(WorldKind::DeepSea { variant, .. }) => Some(SolvedCriterion::new(variant)),
-            _ => None,
-        }
+    /// When this run's world counts as solved, if that is defined.
+    fn solved_rule(&self) -> Option<SolvedRule> {
+        sane_minigames::family_of(&self.config.world.name)?.solved
     }
 
-    fn take(&mut self, event: &Event, criterion: Option<&mut SolvedCriterion>) {
+    fn take(&mut self, event: &Event) {
         match event {
             Event::EpisodeFinished(episode) => {
                 if let Some(bad) = episode.bad {
                     *self.bad_episodes.get_or_insert(0) += u64::from(bad);
-                    if let Some(criterion) = criterion {
-                        criterion.record(if bad { EpisodeMark::Bad } else { EpisodeMark::Good });
-                    }
                 }
                 self.interactions = episode.interactions;
                 self.episodes = episode.episode;

@@ -4,8 +4,8 @@ use crate::LabError;
 use crate::config::{ConfigError, WorldConfig};
 use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
 use sane_env::{Environment, Stream, closest_name};
-use sane_gym::{GymOptions, GymSource, PREFIX};
-use sane_minigames::deep_sea::DeepSeaVariant;
+use sane_gym::{GymOptions, GymSource};
+use sane_minigames::Family;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,47 +14,46 @@ use std::time::Duration;
 pub enum WorldKind {
     /// An Atari game.
     Atari(&'static Game),
-    /// `minatar/<game>`.
-    Minatar,
-    /// `deep-sea/<size>` and its stochastic sibling.
-    DeepSea {
-        /// Interactions per episode.
-        size: u64,
-        /// Which of the two.
-        variant: DeepSeaVariant,
-    },
-    /// `risky-road`, with or without a difficulty.
-    RiskyRoad,
-    /// `gym:<id>`: whatever Gymnasium has under that id.
+    /// A world of crate `minigames`, whose registry describes it.
+    BuiltIn(&'static Family),
+    /// `gym:<id>`: the Gymnasium environment of that id.
     Gym,
 }
 
 impl WorldKind {
     /// The kind of this world; an unknown name gets a suggestion.
     pub fn of(name: &str) -> Result<Self, ConfigError> {
-        if sane_minigames::is_small_world(name) {
-            // Only a world that can be made has a valid name: the registry knows sizes, difficulties and options.
-            sane_minigames::make(name, 0).map_err(|error| ConfigError::SmallWorld(Box::new(error)))?;
+        if let Some(family) = sane_minigames::family_of(name) {
+            // Only a world that can be made has a valid name: each family checks its sizes, variants and options.
+            sane_minigames::make(name, 0).map_err(|error| ConfigError::BuiltInWorld(Box::new(error)))?;
+            return Ok(Self::BuiltIn(family));
         }
-        let mut parts = name.split(['/', ':']);
-        match parts.next().unwrap_or_default() {
-            "minatar" => Ok(Self::Minatar),
-            kind @ ("deep-sea" | "deep-sea-stochastic") => {
-                let size = parts.next().and_then(|size| size.parse().ok()).ok_or_else(|| unknown(name))?;
-                let stochastic = kind == DeepSeaVariant::Stochastic.name();
-                let variant = if stochastic { DeepSeaVariant::Stochastic } else { DeepSeaVariant::Deterministic };
-                Ok(Self::DeepSea { size, variant })
-            }
-            "risky-road" => Ok(Self::RiskyRoad),
-            "gym" if name.starts_with(PREFIX) => Ok(Self::Gym),
-            _ => Game::named(name).map(Self::Atari).map_err(|_| unknown(name)),
+        if sane_gym::is_gym_world(name) {
+            return Ok(Self::Gym);
+        }
+        Game::named(name).map(Self::Atari).map_err(|_| unknown(name))
+    }
+
+    /// A name for what worlds of this kind have in common: `atari`, the family of a built-in world, `gym`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Atari(_) => "atari",
+            Self::BuiltIn(family) => family.name,
+            Self::Gym => "gym",
         }
     }
 }
 
+/// How the names of worlds are written, for help texts and errors.
+pub fn name_patterns() -> String {
+    let built_in = sane_minigames::families().iter().map(|family| family.pattern);
+    let patterns: Vec<&str> = built_in.collect();
+    format!("an Atari game (`sane roms list`), {} or gym:ID", patterns.join(", "))
+}
+
 fn unknown(name: &str) -> ConfigError {
     let atari = Game::all().iter().map(|game| game.name);
-    let known = atari.chain(sane_minigames::names().iter().map(|world| world.name));
+    let known = atari.chain(sane_minigames::known_worlds().map(|world| world.name));
     ConfigError::UnknownName {
         kind: "world",
         name: name.into(),
@@ -83,7 +82,7 @@ impl WorldSource {
             WorldKind::Atari(game) => {
                 Supply::Rom(game, Roms::new(roms).load(game, &mut |item| news(item.to_string()))?)
             }
-            WorldKind::Minatar | WorldKind::DeepSea { .. } | WorldKind::RiskyRoad => Supply::Name,
+            WorldKind::BuiltIn(_) => Supply::Name,
             WorldKind::Gym => Supply::Gym(Box::new(GymSource::open(&gym_options(config))?)),
         };
         let source = Self { config: config.clone(), supply };
@@ -137,14 +136,14 @@ pub(crate) mod tests {
     #[test]
     fn a_name_decides_the_kind_and_a_slip_gets_a_suggestion() {
         assert!(matches!(WorldKind::of("boxing").unwrap(), WorldKind::Atari(game) if game.name == "boxing"));
-        assert!(matches!(WorldKind::of("deep-sea/20:mapping=3").unwrap(), WorldKind::DeepSea { size: 20, .. }));
+        assert_eq!(WorldKind::of("deep-sea/20:mapping=3").unwrap().label(), "deep-sea");
         assert_eq!(WorldKind::of("boxng").unwrap_err().to_string(), "unknown world boxng; did you mean boxing?");
         for (slip, hint) in [
             ("minatar/asterx", "did you mean \"minatar/asterix\""),
             ("deep-sea/1", "a size from 2 to 100"),
             ("deep-sea", "a size from 2 to 100"),
             ("deep-sea/9:maping=3", "did you mean \"mapping\""),
-            ("risky-road/10", "difficulties 1 to 9"),
+            ("risky-road/10", "a difficulty from 1 to 9"),
         ] {
             let said = WorldKind::of(slip).unwrap_err().to_string();
             assert!(said.starts_with("world.name: ") && said.contains(hint), "{slip}: {said}");

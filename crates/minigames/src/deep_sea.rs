@@ -1,15 +1,12 @@
 //! Deep sea: bsuite's test of exploration, both variants. A diver in an N×N grid sinks one row a step; the treasure lies
-//! in the last row's last column, and only N times "right" in a row leads there, each at a small cost.
+//! in the last column of the last row, and only N steps to the right in a row lead there, each at a small cost.
 //!
-//! Which of the two actions means "right" is drawn once for every cell, so that nothing but trying can tell. The chance
-//! is bsuite's own (numpy's legacy generator), hence the same seed gives the same rewards as there.
-
-mod solved;
-
-pub use solved::{EpisodeMark, SolvedCriterion, is_log_point, score};
+//! Which of the two actions means "right" is drawn once for every cell, so that only trying can tell. All draws come
+//! from bsuite's own generator (numpy's legacy one), hence the same seed gives the same rewards as there.
 
 use crate::numpy_stream::NumpyStream;
-use crate::{picture, snapshot};
+use crate::registry::{Family, KnownWorld, SuitableNetwork, WorldName};
+use crate::{MinigameError, SolvedRule, picture, snapshot};
 use sane_env::{
     Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, Picture, Reward,
     SnapshotError, Step, Stream, WorldFault,
@@ -17,7 +14,27 @@ use sane_env::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The price of going right N times.
+pub(crate) const DETERMINISTIC: Family = Family {
+    name: "deep-sea",
+    pattern: "deep-sea/SIZE",
+    worlds: &[KnownWorld { name: "deep-sea/20", description: "bsuite's test of exploration; any size from 2 to 100" }],
+    preset: "deep-sea",
+    network: SuitableNetwork::Dense,
+    solved: Some(SolvedRule { first_episode: 1, bad_tenths: 9 }),
+    episode_length: |name| size(name).map(|size| size as u64),
+    make: |name, seed| make(DeepSeaVariant::Deterministic, name, seed),
+};
+
+pub(crate) const STOCHASTIC: Family = Family {
+    name: "deep-sea-stochastic",
+    pattern: "deep-sea-stochastic/SIZE",
+    worlds: &[KnownWorld { name: "deep-sea-stochastic/20", description: "the same with slips and noisy rewards" }],
+    solved: Some(SolvedRule { first_episode: 100, bad_tenths: 8 }),
+    make: |name, seed| make(DeepSeaVariant::Stochastic, name, seed),
+    ..DETERMINISTIC
+};
+
+/// The cost of going right N times.
 const TOTAL_COST: f64 = 0.01;
 
 /// bsuite's two environments.
@@ -30,11 +47,10 @@ pub enum DeepSeaVariant {
 }
 
 impl DeepSeaVariant {
-    /// The world's name, without its size.
-    pub fn name(self) -> &'static str {
+    fn family(self) -> &'static str {
         match self {
-            Self::Deterministic => "deep-sea",
-            Self::Stochastic => "deep-sea-stochastic",
+            Self::Deterministic => DETERMINISTIC.name,
+            Self::Stochastic => STOCHASTIC.name,
         }
     }
 }
@@ -79,7 +95,7 @@ impl DeepSea {
     /// A sea whose chance starts from `seed`. The size must be one of [`DeepSeaConfig::SIZES`].
     pub fn new(config: DeepSeaConfig, seed: u64) -> Self {
         assert!(DeepSeaConfig::SIZES.contains(&config.size), "a deep sea of size {}", config.size);
-        let mut name = format!("{}/{}", config.variant.name(), config.size);
+        let mut name = format!("{}/{}", config.variant.family(), config.size);
         if config.mapping_seed != DeepSeaConfig::MAPPING_SEED {
             name += &format!(":mapping={}", config.mapping_seed);
         }
@@ -100,17 +116,8 @@ impl DeepSea {
     }
 
     /// The action that goes right where the diver is now.
-    pub fn right_action(&self) -> Action {
+    fn right_action(&self) -> Action {
         Action(u16::from(self.right[self.state.row * self.config.size + self.state.column]))
-    }
-
-    /// What the best player earns per episode on average: bsuite's own figure.
-    pub fn optimal_return(&self) -> f64 {
-        let size = self.config.size as f64;
-        match self.config.variant {
-            DeepSeaVariant::Deterministic => 1.0 - TOTAL_COST,
-            DeepSeaVariant::Stochastic => (1.0 - 1.0 / size).powf(size - 1.0) - TOTAL_COST,
-        }
     }
 
     fn start(&mut self) {
@@ -212,6 +219,26 @@ impl GroundTruth for DeepSea {
     }
 }
 
+fn make(variant: DeepSeaVariant, name: &WorldName<'_>, seed: u64) -> Result<Box<dyn Environment>, MinigameError> {
+    let Some(size) = size(name) else {
+        let (smallest, largest) = (DeepSeaConfig::SIZES.start(), DeepSeaConfig::SIZES.end());
+        let example = format!("{}/20", variant.family());
+        return Err(name.bad_variant(format!("a size from {smallest} to {largest}"), example));
+    };
+    let mut config = DeepSeaConfig { size, variant, mapping_seed: DeepSeaConfig::MAPPING_SEED };
+    for (option, value) in name.options() {
+        match option {
+            "mapping" => config.mapping_seed = name.value(option, value, "a seed from 0 to 4294967295")?,
+            _ => return Err(name.unknown_option(option, &["mapping"])),
+        }
+    }
+    Ok(Box::new(DeepSea::new(config, seed)))
+}
+
+fn size(name: &WorldName<'_>) -> Option<usize> {
+    name.variant.parse().ok().filter(|size| DeepSeaConfig::SIZES.contains(size))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,7 +309,7 @@ mod tests {
             }
             assert_eq!((ending, frame.iter().max()), (Ending::GameOver, Some(&0)));
             assert_eq!(sea.bad_episode(), Some(wrong_row.is_some()));
-            assert_eq!((total - sea.optimal_return()).abs() < 1e-6, wrong_row.is_none(), "{wrong_row:?}: {total}");
+            assert_eq!((total - (1.0 - TOTAL_COST)).abs() < 1e-6, wrong_row.is_none(), "{wrong_row:?}: {total}");
         }
     }
 }

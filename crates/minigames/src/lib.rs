@@ -1,8 +1,8 @@
 //! Worlds that need no ROM: the five MinAtar games, deep sea, the risky road.
 //!
-//! [`make`] turns a name into a world, [`names`] says which there are. They are small enough that many seeds of many
+//! [`make`] turns a name into a world, [`known_worlds`] lists them. They are small enough that many seeds of many
 //! agents finish in an hour, and two of them know something no agent is told: deep sea, when it counts as solved
-//! ([`deep_sea::SolvedCriterion`]); the risky road, how dangerous a random action is in every state
+//! ([`SolvedRule`]); the risky road, how dangerous a random action is in every state
 //! ([`risky_road::Outlook`]). What each world is and how it was checked: `docs/small-worlds.md`.
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,8 @@ mod picture;
 mod registry;
 pub mod risky_road;
 mod snapshot;
+mod solved;
 
 pub use error::MinigameError;
-pub use registry::{KnownWorld, is_small_world, make, names};
+pub use registry::{Family, KnownWorld, SuitableNetwork, families, family_of, known_worlds, make};
+pub use solved::SolvedRule;

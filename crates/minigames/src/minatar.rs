@@ -18,6 +18,7 @@ mod world;
 pub use board::{Button, Game};
 pub use replay::{Difference, Replayed, replay};
 pub use trace::{Trace, TraceError};
+pub(crate) use world::FAMILY;
 pub use world::{ActionSet, MinatarOptions, MinatarWorld};
 
 use crate::numpy_stream::NumpyStream;

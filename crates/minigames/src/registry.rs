@@ -1,158 +1,141 @@
-//! Names of worlds as they are typed, and the worlds they stand for.
+//! The built-in worlds by name: `minatar/asterix:actions=minimal` in, an environment out.
+//!
+//! A world is described by one [`Family`] in its own file and registered by one entry of [`FAMILIES`]. Everything that
+//! other crates need to know about it (names for help texts and suggestions, preset, network, length of an episode,
+//! when it counts as solved) is read from there.
 
-use crate::MinigameError;
-use crate::deep_sea::{DeepSea, DeepSeaConfig, DeepSeaVariant};
-use crate::minatar::{ActionSet, Game, MinatarOptions, MinatarWorld, Ramping};
-use crate::risky_road::{Difficulty, RiskyRoad};
+use crate::{MinigameError, SolvedRule, deep_sea, minatar, risky_road};
 use sane_env::{Environment, closest_name};
 use std::str::FromStr;
 
-/// A world that can be asked for.
+/// All built-in worlds. A new world is one more entry.
+static FAMILIES: [Family; 4] = [minatar::FAMILY, deep_sea::DETERMINISTIC, deep_sea::STOCHASTIC, risky_road::FAMILY];
+
+/// Worlds that share the first part of their name and their implementation.
+#[derive(Debug)]
+pub struct Family {
+    /// First part of the name: `deep-sea` in `deep-sea/20`.
+    pub name: &'static str,
+    /// How a name is written, for help texts: `deep-sea/SIZE`.
+    pub pattern: &'static str,
+    /// Its worlds; examples where there are too many to list.
+    pub worlds: &'static [KnownWorld],
+    /// Name of the preset for runs that ask for none.
+    pub preset: &'static str,
+    /// Network that suits its frames.
+    pub network: SuitableNetwork,
+    /// When a run counts as solved, in worlds that mark bad episodes and define it.
+    pub solved: Option<SolvedRule>,
+    /// Steps of an episode, where all episodes of a world have the same length.
+    pub(crate) episode_length: fn(&WorldName<'_>) -> Option<u64>,
+    /// Makes the world of a name. It must be reset before its first step.
+    pub(crate) make: fn(&WorldName<'_>, seed: u64) -> Result<Box<dyn Environment>, MinigameError>,
+}
+
+/// A name that [`make`] accepts, with a description of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownWorld {
-    /// A name that [`make`] takes.
     pub name: &'static str,
-    /// What it is, in one line.
     pub description: &'static str,
 }
 
-const WORLDS: [KnownWorld; 10] = [
-    world("minatar/asterix", "collect gold, evade enemies, ever faster"),
-    world("minatar/breakout", "knock out the wall, keep the ball"),
-    world("minatar/freeway", "cross the road as often as time allows"),
-    world("minatar/seaquest", "shoot fish, bring divers up, breathe"),
-    world("minatar/space_invaders", "shoot the aliens before they land"),
-    world("deep-sea/20", "bsuite's test of exploration; any size from 2 to 100"),
-    world("deep-sea-stochastic/20", "the same with slips and noisy rewards"),
-    world("risky-road", "a car among cars, whose true risk is known; also risky-road/1 to risky-road/9"),
-    world("risky-road/easy", "difficulty 2"),
-    world("risky-road/hard", "difficulty 8"),
-];
-
-const fn world(name: &'static str, description: &'static str) -> KnownWorld {
-    KnownWorld { name, description }
+/// The kind of network that suits the frames of a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuitableNetwork {
+    /// One small convolution before the dense layers, for planes in which neighbourhood matters.
+    Convolutional,
+    /// Dense layers only.
+    Dense,
 }
 
-/// The small worlds there are; of those that come in many sizes, one as an example.
-pub fn names() -> &'static [KnownWorld] {
-    &WORLDS
+/// All families, in the order of help texts.
+pub fn families() -> &'static [Family] {
+    &FAMILIES
 }
 
-/// Whether a name is meant for a small world, though it may be misspelt after its first part.
-pub fn is_small_world(name: &str) -> bool {
-    let family = name.split(['/', ':']).next().unwrap_or_default();
-    ["minatar", "deep-sea", "deep-sea-stochastic", "risky-road"].contains(&family)
+/// The family whose name is the first part of `name`; the rest may be misspelt, which [`make`] reports.
+pub fn family_of(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.name == WorldName::parse(name).family)
 }
 
-/// Makes the world of a name; it must be reset before its first step. Options follow a colon:
+/// Every listed world of every family.
+pub fn known_worlds() -> impl Iterator<Item = &'static KnownWorld> + Clone {
+    FAMILIES.iter().flat_map(|family| family.worlds)
+}
+
+/// Makes the world of this name; it must be reset before its first step. Options follow a colon:
 /// `minatar/asterix:actions=minimal,sticky=0,ramping=off,limit=5000`, `deep-sea/20:mapping=7`.
 pub fn make(name: &str, seed: u64) -> Result<Box<dyn Environment>, MinigameError> {
-    let (path, options) = name.split_once(':').map_or((name, ""), |(path, options)| (path, options));
-    let parts: Vec<&str> = path.split('/').collect();
-    match parts[..] {
-        ["minatar", game] => {
-            let game = Game::ALL.into_iter().find(|known| known.name() == game).ok_or_else(|| unknown(name))?;
-            Ok(Box::new(MinatarWorld::new(game, minatar_options(path, options)?, seed)))
-        }
-        ["deep-sea", ref size @ ..] => deep_sea(DeepSeaVariant::Deterministic, size, options, seed),
-        ["deep-sea-stochastic", ref size @ ..] => deep_sea(DeepSeaVariant::Stochastic, size, options, seed),
-        ["risky-road"] => risky_road("normal", path, options, seed),
-        ["risky-road", difficulty] => risky_road(difficulty, path, options, seed),
-        _ => Err(unknown(name)),
+    let parsed = WorldName::parse(name);
+    family_of(name).map_or_else(|| Err(parsed.unknown()), |family| (family.make)(&parsed, seed))
+}
+
+impl Family {
+    /// Steps of an episode of the world of this name, if all its episodes have the same length.
+    pub fn episode_length(&self, name: &str) -> Option<u64> {
+        (self.episode_length)(&WorldName::parse(name))
     }
 }
 
-fn unknown(name: &str) -> MinigameError {
-    let suggestion = closest_name(name, WORLDS.iter().map(|world| world.name));
-    MinigameError::UnknownWorld { name: name.into(), suggestion: suggestion.map(Into::into) }
+/// A name in its parts, `FAMILY[/VARIANT][:OPTION=VALUE,…]`, and the errors about them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorldName<'a> {
+    text: &'a str,
+    /// Everything before the options.
+    path: &'a str,
+    family: &'a str,
+    /// What follows the family's name; empty if nothing does.
+    pub variant: &'a str,
+    options: &'a str,
 }
 
-fn deep_sea(
-    variant: DeepSeaVariant,
-    size: &[&str],
-    options: &str,
-    seed: u64,
-) -> Result<Box<dyn Environment>, MinigameError> {
-    let world = variant.name();
-    let found = size.join("/");
-    let size = found.parse().ok().filter(|size| DeepSeaConfig::SIZES.contains(size));
-    let Some(size) = size else {
-        let (smallest, largest) = (*DeepSeaConfig::SIZES.start(), *DeepSeaConfig::SIZES.end());
-        return Err(MinigameError::BadSize { world: world.into(), found, smallest, largest });
-    };
-    let mut config = DeepSeaConfig { size, variant, mapping_seed: DeepSeaConfig::MAPPING_SEED };
-    for (option, value) in pairs(options) {
-        match option {
-            "mapping" => config.mapping_seed = value_of(world, option, value, "a seed from 0 to 4294967295")?,
-            _ => return Err(unknown_option(world, option, &["mapping"])),
-        }
+impl<'a> WorldName<'a> {
+    fn parse(text: &'a str) -> Self {
+        let (path, options) = text.split_once(':').unwrap_or((text, ""));
+        let (family, variant) = path.split_once('/').unwrap_or((path, ""));
+        Self { text, path, family, variant, options }
     }
-    Ok(Box::new(DeepSea::new(config, seed)))
-}
 
-fn risky_road(difficulty: &str, world: &str, options: &str, seed: u64) -> Result<Box<dyn Environment>, MinigameError> {
-    let difficulty = Difficulty::parse(difficulty)?;
-    if let Some((option, _)) = pairs(options).next() {
-        return Err(unknown_option(world, option, &[]));
+    /// The options with their values; an option without `=` has an empty value.
+    pub fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let options = self.options.split(',').filter(|option| !option.is_empty());
+        options.map(|option| option.split_once('=').unwrap_or((option, "")))
     }
-    Ok(Box::new(RiskyRoad::new(difficulty, seed)))
-}
 
-fn minatar_options(world: &str, options: &str) -> Result<MinatarOptions, MinigameError> {
-    let mut chosen = MinatarOptions::default();
-    for (option, value) in pairs(options) {
-        let bad = |expected| bad_option(world, option, value, expected);
-        match option {
-            "actions" => {
-                chosen.actions = match value {
-                    "full" => ActionSet::Full,
-                    "minimal" => ActionSet::Minimal,
-                    _ => return Err(bad("full or minimal")),
-                }
-            }
-            "ramping" => {
-                chosen.ramping = match value {
-                    "on" => Ramping::On,
-                    "off" => Ramping::Off,
-                    _ => return Err(bad("on or off")),
-                }
-            }
-            "sticky" => {
-                chosen.sticky = value_of(world, option, value, "a number from 0 to 1")?;
-                if !(0.0..=1.0).contains(&chosen.sticky) {
-                    return Err(bad("a number from 0 to 1"));
-                }
-            }
-            "limit" => {
-                chosen.limit = Some(value_of(world, option, value, "a number of steps, at least 1")?);
-                if chosen.limit == Some(0) {
-                    return Err(bad("a number of steps, at least 1"));
-                }
-            }
-            _ => return Err(unknown_option(world, option, &["actions", "sticky", "ramping", "limit"])),
+    /// The value of an option as a number; `expected` describes the valid ones.
+    pub fn value<T: FromStr>(&self, option: &str, found: &str, expected: &'static str) -> Result<T, MinigameError> {
+        found.parse().map_err(|_| self.bad_option(option, found, expected))
+    }
+
+    /// There is no world of this name.
+    pub fn unknown(&self) -> MinigameError {
+        let suggestion = closest_name(self.text, known_worlds().map(|world| world.name));
+        MinigameError::UnknownWorld { name: self.text.into(), suggestion: suggestion.map(Into::into) }
+    }
+
+    /// The family has no such variant.
+    pub fn bad_variant(&self, expected: impl Into<String>, example: impl Into<String>) -> MinigameError {
+        MinigameError::BadVariant {
+            family: self.family.into(),
+            found: self.variant.into(),
+            expected: expected.into(),
+            example: example.into(),
         }
     }
-    Ok(chosen)
-}
 
-fn pairs(options: &str) -> impl Iterator<Item = (&str, &str)> {
-    options.split(',').filter(|option| !option.is_empty()).map(|option| option.split_once('=').unwrap_or((option, "")))
-}
+    /// The option cannot have this value.
+    pub fn bad_option(&self, option: &str, found: &str, expected: &'static str) -> MinigameError {
+        MinigameError::BadOption { world: self.path.into(), option: option.into(), found: found.into(), expected }
+    }
 
-fn value_of<T: FromStr>(world: &str, option: &str, found: &str, expected: &'static str) -> Result<T, MinigameError> {
-    found.parse().map_err(|_| bad_option(world, option, found, expected))
-}
-
-fn bad_option(world: &str, option: &str, found: &str, expected: &'static str) -> MinigameError {
-    MinigameError::BadOption { world: world.into(), option: option.into(), found: found.into(), expected }
-}
-
-fn unknown_option(world: &str, option: &str, known: &[&'static str]) -> MinigameError {
-    MinigameError::UnknownOption {
-        world: world.into(),
-        option: option.into(),
-        suggestion: closest_name(option, known.iter().copied()).map(Into::into),
-        known: if known.is_empty() { "none".into() } else { known.join(", ") },
+    /// The world has no such option; `known` are those it has.
+    pub fn unknown_option(&self, option: &str, known: &[&'static str]) -> MinigameError {
+        MinigameError::UnknownOption {
+            world: self.path.into(),
+            option: option.into(),
+            suggestion: closest_name(option, known.iter().copied()).map(Into::into),
+            known: if known.is_empty() { "none".into() } else { known.join(", ") },
+        }
     }
 }
 
@@ -165,15 +148,19 @@ mod tests {
     }
 
     #[test]
-    fn every_listed_world_is_made_and_calls_itself_so() {
-        for world in names() {
-            assert_eq!(make(world.name, 0).unwrap().spec().name, world.name);
-            assert!(is_small_world(world.name));
+    fn every_listed_world_is_made_and_has_the_name_it_is_listed_under() {
+        for family in families() {
+            for world in family.worlds {
+                assert_eq!(make(world.name, 0).unwrap().spec().name, world.name);
+                assert!(std::ptr::eq(family_of(world.name).unwrap(), family));
+                assert!(!world.description.is_empty());
+            }
+            assert!(family.pattern.starts_with(family.name) && !family.worlds.is_empty());
         }
     }
 
     #[test]
-    fn a_world_with_options_is_made_again_from_the_name_it_gives_itself() {
+    fn a_world_with_options_is_made_again_from_its_own_name() {
         for name in [
             "minatar/asterix:actions=minimal,sticky=0.25,ramping=off,limit=100",
             "minatar/freeway:sticky=0",
@@ -187,19 +174,28 @@ mod tests {
     }
 
     #[test]
+    fn only_deep_seas_have_episodes_of_one_length() {
+        let length = |name: &str| family_of(name).unwrap().episode_length(name);
+        assert_eq!(length("deep-sea/20:mapping=3"), Some(20));
+        assert_eq!(length("deep-sea-stochastic/8"), Some(8));
+        assert_eq!(length("minatar/freeway"), None);
+        assert_eq!(length("risky-road/2"), None);
+    }
+
+    #[test]
     fn a_misspelt_name_gets_a_suggestion() {
         assert!(message("minatar/asterx").ends_with("did you mean \"minatar/asterix\""));
         assert!(message("risky_roads").ends_with("did you mean \"risky-road\""));
-        assert_eq!(message("xyzzy"), "no small world is called \"xyzzy\"");
+        assert_eq!(message("xyzzy"), "there is no built-in world \"xyzzy\"");
         assert!(message("minatar/asterix:stiky=0.1").contains("did you mean \"sticky\""));
     }
 
     #[test]
-    fn sizes_difficulties_and_options_out_of_range_say_what_the_range_is() {
+    fn sizes_difficulties_and_options_out_of_range_are_refused_with_the_range() {
         for name in ["deep-sea", "deep-sea/1", "deep-sea/101", "deep-sea/-3", "deep-sea/ten", "deep-sea-stochastic/0"] {
             assert!(message(name).contains("a size from 2 to 100"), "{name}: {}", message(name));
         }
-        for name in ["risky-road/0", "risky-road/10", "risky-road/medium"] {
+        for name in ["risky-road/0", "risky-road/10", "risky-road/medium", "risky-road/5.0", "risky-road/2/3"] {
             assert!(message(name).contains("1 to 9"), "{name}: {}", message(name));
         }
         for name in ["minatar/asterix:sticky=1.5", "minatar/asterix:sticky=NaN", "minatar/asterix:sticky=x"] {

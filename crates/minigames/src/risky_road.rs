@@ -14,6 +14,7 @@ mod traffic;
 pub use difficulty::Difficulty;
 pub use outlook::Outlook;
 
+use crate::registry::{Family, KnownWorld, SuitableNetwork};
 use crate::{picture, snapshot};
 use row::Row;
 use sane_env::{
@@ -22,6 +23,33 @@ use sane_env::{
 };
 use serde::{Deserialize, Serialize};
 use traffic::Traffic;
+
+pub(crate) const FAMILY: Family = Family {
+    name: "risky-road",
+    pattern: "risky-road[/DIFFICULTY]",
+    worlds: &[
+        KnownWorld {
+            name: "risky-road",
+            description: "a car among cars, whose true risk is known; also risky-road/1 to risky-road/9",
+        },
+        KnownWorld { name: "risky-road/easy", description: "difficulty 2" },
+        KnownWorld { name: "risky-road/hard", description: "difficulty 8" },
+    ],
+    preset: "risky-road",
+    network: SuitableNetwork::Convolutional,
+    solved: None,
+    episode_length: |_| None,
+    make: |name, seed| {
+        let difficulty =
+            if name.variant.is_empty() { Some(Difficulty::NORMAL) } else { Difficulty::parse(name.variant) };
+        let expected = "a difficulty from 1 to 9, easy (2), normal (5) or hard (8)";
+        let difficulty = difficulty.ok_or_else(|| name.bad_variant(expected, "risky-road/4"))?;
+        if let Some((option, _)) = name.options().next() {
+            return Err(name.unknown_option(option, &[]));
+        }
+        Ok(Box::new(RiskyRoad::new(difficulty, seed)))
+    },
+};
 
 /// Lanes of the road.
 pub const LANES: usize = 7;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sane_env::{Action, Element, Environment, Stream};
-use sane_minigames::{make, names};
+use sane_minigames::{known_worlds, make};
 
 const MORE: [&str; 6] = [
     "minatar/seaquest:sticky=0.3,ramping=off",
@@ -14,7 +14,7 @@ const MORE: [&str; 6] = [
 ];
 
 fn world_names() -> impl Strategy<Value = &'static str> {
-    let all: Vec<&str> = names().iter().map(|world| world.name).chain(MORE).collect();
+    let all: Vec<&str> = known_worlds().map(|world| world.name).chain(MORE).collect();
     prop::sample::select(all)
 }
 
@@ -178,7 +178,7 @@ fn another_chance_is_another_future_where_there_is_chance() {
 
 #[test]
 fn an_action_the_world_does_not_have_stops_with_both_numbers() {
-    for name in names().iter().map(|world| world.name).chain(MORE) {
+    for name in known_worlds().map(|world| world.name).chain(MORE) {
         let mut walk = Walk::new(name, 1);
         walk.go(&[0]);
         let actions = walk.world.spec().actions.len();

@@ -105,11 +105,11 @@ impl Estimate {
 
 /// The settings that runs of one kind share.
 fn kind(run: &SuiteRun) -> Result<String, LabError> {
-    let kind = std::mem::discriminant(&WorldKind::of(&run.config.world.name)?);
+    let kind = WorldKind::of(&run.config.world.name)?.label();
     let mut config: RunConfig = run.config.clone();
     config.seed = 0;
     // Deep seas of different depth have different budgets, which tells them apart.
-    config.world.name = format!("{kind:?}");
+    config.world.name = kind.into();
     Ok(to_toml(&config))
 }
 

@@ -57,9 +57,7 @@ pub struct Settings {
     /// Length of the run in interactions (decisions)
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// Starting point: paper, quick, machado, nature, minatar, deep-sea, risky-road, gym [default: the
-    /// preset made for the world]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = format!("Starting point: {} [default: the preset made for the world]", preset_names()))]
     pub preset: Option<String>,
     /// TOML file with settings that replace the preset's
     #[arg(long, value_name = "FILE")]
@@ -67,6 +65,10 @@ pub struct Settings {
     /// Replace one setting, e.g. --set learner.gamma=0.98 (`sane config keys` lists them)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+fn preset_names() -> String {
+    Preset::ALL.map(|(_, name, _)| name).join(", ")
 }
 
 impl Settings {

@@ -36,7 +36,7 @@ const PAUSED: &str = "paused   p continue   r restart   q quit";
     arrow keys and fires with space. The picture is scaled to the terminal: a larger window or a smaller font shows more \
     detail. The terminal must support 24-bit colour.")]
 pub struct Args {
-    /// Folder of a run; with --human, a world: an Atari game, `minatar/GAME`, `deep-sea/SIZE`, `risky-road`
+    #[arg(help = format!("Folder of a run; with --human, a world: {}", sane_lab::name_patterns()))]
     target: String,
     /// Play yourself
     #[arg(long)]

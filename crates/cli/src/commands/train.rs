@@ -6,25 +6,27 @@ use crate::failure::{Outcome, classify};
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_lab::{
-    Event, Observer, OpenRun, Plan, Progress, Start, StopReason, WorldSource, default_folder, open_run, pool,
-    resident_bytes, stop_on_signals, train,
+    Event, Observer, OpenRun, Plan, Progress, Start, StopReason, WorldSource, default_folder, name_patterns, open_run,
+    pool, resident_bytes, stop_on_signals, train,
 };
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Train an agent in a world; the same command again resumes a stopped run
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  \
+const EXAMPLES: &str = "Examples:\n  \
     sane train road_runner --agent q-sane --preset quick    # minutes on two cores\n  \
     sane train seaquest --agent sane                        # the paper's settings: 25 million interactions\n  \
     sane train minatar/breakout --agent noisynet --steps 1000000\n  \
     sane train boxing --agent sane --dry-run                # memory, disk and time, without training\n  \
     sane train boxing --agent eps-greedy --set learner.exploration.epsilon.last=0.01 --seed 2\n\n\
     An interaction is one decision of the agent: 4 frames on Atari.\n\
-    Ctrl-C saves a checkpoint and stops. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.")]
+    Ctrl-C saves a checkpoint and stops. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.";
+
+/// Train an agent in a world; the same command again resumes a stopped run
+#[derive(Debug, clap::Args)]
+#[command(after_help = after_help())]
 pub struct Args {
-    /// The world: an Atari game (`sane roms list`), `minatar/GAME`, `deep-sea/SIZE`, `risky-road`, `gym:ID`
+    #[arg(help = format!("The world: {}", name_patterns()))]
     game: String,
     #[command(flatten)]
     settings: Settings,
@@ -45,6 +47,12 @@ pub struct Args {
     /// Write every event as a line of JSON to standard output
     #[arg(long)]
     json: bool,
+}
+
+/// Examples, then the built-in worlds as they register themselves.
+fn after_help() -> String {
+    let worlds = sane_minigames::known_worlds().map(|world| format!("  {:<24}{}", world.name, world.description));
+    format!("{EXAMPLES}\n\nBuilt-in worlds:\n{}", worlds.collect::<Vec<_>>().join("\n"))
 }
 
 pub fn run(args: Args, output: &Output) -> Outcome {

@@ -62,20 +62,22 @@ pub enum ConfigError {
     /// The agent's own settings.
     #[error("learner: {0}")]
     Learner(#[from] AgentError),
-    /// A small world that is misspelt after its first part.
+    /// A built-in world whose name is wrong after its first part.
     #[error("world.name: {0}")]
-    SmallWorld(Box<MinigameError>),
+    BuiltInWorld(Box<MinigameError>),
 }
 
 /// The name that was probably meant, or else where all of them are listed.
 fn did_you_mean_or(suggestion: &Option<String>, kind: &str) -> String {
-    let listed = match kind {
-        "agent" => "; `sane agents` lists them",
-        "preset" => "; `sane config keys` lists them",
-        "world" => "; expected an Atari game (`sane roms list`), minatar/GAME, deep-sea/SIZE, risky-road or gym:ID",
-        _ => "",
-    };
-    if suggestion.is_some() { did_you_mean(suggestion) } else { listed.into() }
+    if suggestion.is_some() {
+        return did_you_mean(suggestion);
+    }
+    match kind {
+        "agent" => "; `sane agents` lists them".into(),
+        "preset" => "; `sane config keys` lists them".into(),
+        "world" => format!("; expected {}", crate::world::name_patterns()),
+        _ => String::new(),
+    }
 }
 
 fn did_you_mean(suggestion: &Option<impl AsRef<str>>) -> String {

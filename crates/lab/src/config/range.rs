@@ -50,7 +50,7 @@ impl WorldConfig {
         if let Some(history) = self.history.filter(|history| !(1..=256).contains(history)) {
             return refused("world.history", history.to_string(), "a whole number from 1 to 256");
         }
-        if !self.name.starts_with(sane_gym::PREFIX) && !self.kwargs.is_empty() {
+        if !sane_gym::is_gym_world(&self.name) && !self.kwargs.is_empty() {
             let expected = format!("nothing, since {} is no gym: world", self.name);
             return refused("world.kwargs", self.kwargs.to_string().trim().to_owned(), &expected);
         }

@@ -3,12 +3,33 @@
 use super::board::{Button, CELLS, Game, SIDE};
 use super::{Minatar, Ramping};
 use crate::picture::{self, Colour};
-use crate::snapshot;
+use crate::registry::{Family, KnownWorld, SuitableNetwork, WorldName};
+use crate::{MinigameError, snapshot};
 use sane_env::{
     Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
     Stream, WorldFault,
 };
 use std::fmt::Write;
+
+pub(crate) const FAMILY: Family = Family {
+    name: "minatar",
+    pattern: "minatar/GAME",
+    worlds: &[
+        KnownWorld { name: "minatar/asterix", description: "collect gold, evade enemies, ever faster" },
+        KnownWorld { name: "minatar/breakout", description: "knock out the wall, keep the ball" },
+        KnownWorld { name: "minatar/freeway", description: "cross the road as often as time allows" },
+        KnownWorld { name: "minatar/seaquest", description: "shoot fish, bring divers up, breathe" },
+        KnownWorld { name: "minatar/space_invaders", description: "shoot the aliens before they land" },
+    ],
+    preset: "minatar",
+    network: SuitableNetwork::Convolutional,
+    solved: None,
+    episode_length: |_| None,
+    make: |name, seed| {
+        let game = Game::ALL.into_iter().find(|game| game.name() == name.variant).ok_or_else(|| name.unknown())?;
+        Ok(Box::new(MinatarWorld::new(game, MinatarOptions::parse(name)?, seed)))
+    },
+};
 
 /// Which buttons the agent is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +58,45 @@ pub struct MinatarOptions {
 impl Default for MinatarOptions {
     fn default() -> Self {
         Self { actions: ActionSet::Full, sticky: 0.1, ramping: Ramping::On, limit: None }
+    }
+}
+
+impl MinatarOptions {
+    fn parse(name: &WorldName<'_>) -> Result<Self, MinigameError> {
+        let mut chosen = Self::default();
+        for (option, value) in name.options() {
+            let bad = |expected| name.bad_option(option, value, expected);
+            match option {
+                "actions" => {
+                    chosen.actions = match value {
+                        "full" => ActionSet::Full,
+                        "minimal" => ActionSet::Minimal,
+                        _ => return Err(bad("full or minimal")),
+                    }
+                }
+                "ramping" => {
+                    chosen.ramping = match value {
+                        "on" => Ramping::On,
+                        "off" => Ramping::Off,
+                        _ => return Err(bad("on or off")),
+                    }
+                }
+                "sticky" => {
+                    chosen.sticky = name.value(option, value, "a number from 0 to 1")?;
+                    if !(0.0..=1.0).contains(&chosen.sticky) {
+                        return Err(bad("a number from 0 to 1"));
+                    }
+                }
+                "limit" => {
+                    chosen.limit = Some(name.value(option, value, "a number of steps, at least 1")?);
+                    if chosen.limit == Some(0) {
+                        return Err(bad("a number of steps, at least 1"));
+                    }
+                }
+                _ => return Err(name.unknown_option(option, &["actions", "sticky", "ramping", "limit"])),
+            }
+        }
+        Ok(chosen)
     }
 }
 

@@ -1,6 +1,5 @@
 //! How hard the road is, from 1 to 9, and what that means for its traffic.
 
-use crate::MinigameError;
 use serde::{Deserialize, Serialize};
 
 /// A number from 1 (wide and empty) to 9 (long jams, short breaks, cars that waver).
@@ -21,15 +20,12 @@ impl Difficulty {
     }
 
     /// Reads `easy`, `normal`, `hard` or a number from 1 to 9.
-    pub fn parse(text: &str) -> Result<Self, MinigameError> {
+    pub fn parse(text: &str) -> Option<Self> {
         match text {
-            "easy" => Ok(Self::EASY),
-            "normal" => Ok(Self::NORMAL),
-            "hard" => Ok(Self::HARD),
-            number => match number.parse() {
-                Ok(level @ 1..=9) => Ok(Self(level)),
-                _ => Err(MinigameError::BadDifficulty { found: number.into() }),
-            },
+            "easy" => Some(Self::EASY),
+            "normal" => Some(Self::NORMAL),
+            "hard" => Some(Self::HARD),
+            number => number.parse().ok().filter(|level| (1..=9).contains(level)).map(Self),
         }
     }
 
@@ -83,14 +79,14 @@ mod tests {
         for difficulty in Difficulty::all() {
             let name = difficulty.world_name();
             let text = name.strip_prefix("risky-road").unwrap().strip_prefix('/').unwrap_or("normal");
-            assert_eq!(Difficulty::parse(text), Ok(difficulty));
+            assert_eq!(Difficulty::parse(text), Some(difficulty));
         }
     }
 
     #[test]
     fn other_difficulties_are_refused() {
         for text in ["0", "10", "-1", "", "tough", "5.0"] {
-            assert_eq!(Difficulty::parse(text), Err(MinigameError::BadDifficulty { found: text.into() }));
+            assert_eq!(Difficulty::parse(text), None);
         }
     }
 }

@@ -10,14 +10,13 @@ pub use episode::{Episode, View, play_episode};
 pub use summary::Summary;
 
 use crate::LabError;
-use crate::baseline::Baseline;
 use crate::config::WorldConfig;
 use crate::statistics::Spread;
 use crate::trained::Trained;
 use crate::world::WorldSource;
 use sane_agent::ActMode;
 use sane_env::AgentSteps;
-use sane_record::EvaluationFinished;
+use sane_record::{Baseline, EvaluationFinished};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod awake;
-mod baseline;
 mod bench;
 mod checkpoint;
 mod clock;
@@ -34,7 +33,6 @@ mod train;
 mod trained;
 mod world;
 
-pub use baseline::Baseline;
 pub use bench::{TrainingBench, TrainingSpeed};
 pub use checkpoint::CheckpointError;
 pub use clock::Clock;

@@ -4,7 +4,7 @@ use crate::LabError;
 use crate::config::RunConfig;
 use crate::folder::read_config;
 use sane_minigames::SolvedRule;
-use sane_record::{Event, Timing, read_jsonl};
+use sane_record::{Event, RunSearch, Timing, is_moved_aside, read_jsonl};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,29 +33,16 @@ pub struct RunSummary {
     pub disk_bytes: u64,
 }
 
-/// Every run folder at or below `root`, in order of path.
+/// Every folder at or below `root` with the configuration of a run, also those moved aside, in order of path.
 pub fn find_runs(root: &Path) -> Result<Vec<PathBuf>, LabError> {
-    if root.join("config.toml").is_file() {
-        return Ok(vec![root.into()]);
-    }
-    let mut folders: Vec<PathBuf> = fs::read_dir(root)
-        .map_err(LabError::io("list", root))?
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
-    folders.sort();
-    let below = folders.iter().map(|folder| find_runs(folder)).collect::<Result<Vec<_>, _>>()?;
-    Ok(below.concat())
+    let search = RunSearch { moved_aside: true, ..RunSearch::default() };
+    let found = search.find(&[root.into()])?.into_values();
+    Ok(found.filter(|folder| folder.join("config.toml").is_file()).collect())
 }
 
 /// The runs below `root` that were moved aside by a fresh start, with their size in bytes.
 pub fn find_old_runs(root: &Path) -> Result<Vec<(PathBuf, u64)>, LabError> {
-    let is_old = |folder: &Path| {
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        name.rsplit_once(".old-").is_some_and(|(_, number)| number.parse::<u32>().is_ok())
-    };
-    let old = find_runs(root)?.into_iter().filter(|folder| is_old(folder));
+    let old = find_runs(root)?.into_iter().filter(|folder| is_moved_aside(folder));
     Ok(old.map(|folder| (folder.clone(), disk_bytes(&folder))).collect())
 }
 
@@ -131,20 +118,6 @@ fn disk_bytes(folder: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn runs_are_found_at_any_depth_and_in_order() {
-        let root = tempfile::tempdir().unwrap();
-        for run in ["b/seed-1", "a/x/seed-2", "a/x/seed-1"] {
-            let folder = root.path().join(run);
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join("config.toml"), "").unwrap();
-        }
-        let found = find_runs(root.path()).unwrap();
-        let relative: Vec<_> =
-            found.iter().map(|path| path.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
-        assert_eq!(relative, ["a/x/seed-1", "a/x/seed-2", "b/seed-1"]);
-    }
 
     #[test]
     fn a_deep_sea_is_solved_at_the_first_logged_episode_with_few_enough_bad_ones() {

@@ -4,16 +4,19 @@
 //! speeds, thread counts. [`TensorBoard`] writes the same numbers once more, for the program of that name.
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod error;
 mod event;
 mod film;
 mod jsonl;
 mod risk;
+mod run_folders;
 mod scan;
 mod suite_status;
 mod tensorboard;
 mod timing;
 
+pub use baseline::{Baseline, PAPER_GAMES};
 pub use error::RecordError;
 pub use event::{
     EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RunFinished, RunStarted,
@@ -24,6 +27,7 @@ pub use jsonl::{JsonlFile, Records, read_jsonl};
 pub use risk::{
     ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState,
 };
+pub use run_folders::{RunSearch, is_moved_aside};
 pub use scan::{Scan, event_kind, scan_jsonl};
 pub use suite_status::{RunState, RunStatus, SuiteStatus};
 pub use tensorboard::{Histogram, TensorBoard};

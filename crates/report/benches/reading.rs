@@ -18,7 +18,7 @@ const AGENTS: [&str; 4] = ["q-sane", "sane", "noisynet", "eps-greedy"];
 
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let runs: Vec<MadeUp> = sane_report::PAPER_GAMES
+    let runs: Vec<MadeUp> = sane_record::PAPER_GAMES
         .iter()
         .enumerate()
         .flat_map(|(i, game)| {

@@ -1,10 +1,11 @@
 //! What the runs can support, what they cannot, and what a reader must know first: plain sentences.
 
 use crate::comparison::Comparison;
-use crate::digits::{counted, grouped, hundredths, percent};
-use crate::paper::{Baseline, Noise};
+use crate::paper::Noise;
 use crate::section::{Measure, Section};
-use crate::statistics::least_p_value;
+use sane_record::Baseline;
+use sane_stats::least_p_value;
+use sane_stats::number_format::{counted, grouped, hundredths, percent};
 use std::collections::BTreeSet;
 
 /// The usual level; rank tests on one game that cannot reach it are said to be so.

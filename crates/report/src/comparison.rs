@@ -1,9 +1,9 @@
 //! All agents of a section held against each other by one score: aggregates, profiles, probabilities of improvement.
 
-use crate::paper::Baseline;
 use crate::section::{Common, Measure, Section};
-use crate::statistics::{Aggregate, Estimate, bootstrap, improvement};
 use rayon::prelude::*;
+use sane_record::Baseline;
+use sane_stats::{Aggregate, Estimate, bootstrap, improvement};
 
 /// What the section's runs say by one score.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use crate::comparison::Comparison;
 use crate::curve::{Quantity, mean_curve};
 use crate::paper::{Noise, paper_score};
 use crate::section::{Measure, Section};
-use crate::statistics::{Aggregate, mean, sample_std};
+use sane_stats::{Aggregate, mean, sample_std};
 use serde_json::{Map, Value, json};
 
 /// A list of rows with named columns.

@@ -1,11 +1,11 @@
 //! The report as texts: one self-contained page, Markdown, LaTeX.
 
-use crate::digits::counted;
 use crate::figures::Figure;
 use crate::plot::{escape, to_svg};
 use crate::report::{ComparisonReport, Report, SectionReport};
 use crate::table::Table;
 use crate::tables::common_settings;
+use sane_stats::number_format::counted;
 
 /// One page that needs nothing beside it: style and figures are in it, nothing is fetched.
 pub fn html(report: &Report) -> String {

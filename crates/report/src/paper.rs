@@ -1,7 +1,6 @@
-//! The paper's own figures, as data: its two tables, the human and random scores, the means it prints.
+//! The paper's own results, as data: its two tables of scores and the means it prints.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use sane_record::{Baseline, PAPER_GAMES};
 
 /// Whether the evaluated policy had its noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,48 +29,6 @@ pub struct PaperScore {
     /// Standard deviation over 3 seeds.
     pub std: f64,
 }
-
-/// What people and random play score in a game.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Baseline {
-    /// The game.
-    pub game: &'static str,
-    /// A human tester.
-    pub human: f64,
-    /// Uniformly random actions.
-    pub random: f64,
-    /// Whether the game is in the paper's suite of 8.
-    pub in_8_game_suite: bool,
-}
-
-impl Baseline {
-    /// The scores of a game, where the paper prints them.
-    pub fn of(game: &str) -> Option<&'static Self> {
-        PAPER_GAMES.iter().find(|baseline| baseline.game == game)
-    }
-
-    /// How far a score lies between random play (0) and a human (1).
-    ///
-    /// ```text
-    /// (agent − random) / (human − random)                                      [SANE:human-normalised-score]
-    /// ```
-    pub fn human_normalised(&self, score: f64) -> f64 {
-        (score - self.random) / (self.human - self.random)
-    }
-}
-
-/// The paper's eleven games in the order of its tables: its suite of 8, then the other three.
-pub static PAPER_GAMES: LazyLock<Vec<Baseline>> = LazyLock::new(|| {
-    let baselines: BTreeMap<&str, Baseline> = rows(include_str!("../data/baseline_scores.csv"))
-        .map(|row| {
-            let [human, random] = [1, 2].map(|i| number(row[i]));
-            (row[0], Baseline { game: row[0], human, random, in_8_game_suite: row[3] == "1" })
-        })
-        .collect();
-    let mut order: Vec<&str> = rows(include_str!("../data/paper_tables.csv")).map(|row| row[0]).collect();
-    order.dedup();
-    order[..baselines.len()].iter().map(|game| baselines[game].clone()).collect()
-});
 
 /// The score the paper prints for our agent of this name.
 pub fn paper_score(game: &str, agent: &str, noise: Noise) -> Option<PaperScore> {
@@ -140,16 +97,10 @@ mod tests {
     }
 
     #[test]
-    fn a_human_scores_one_and_random_play_zero() {
-        let boxing = Baseline::of("boxing").unwrap();
-        assert_eq!((boxing.human_normalised(12.1), boxing.human_normalised(0.1)), (1.0, 0.0));
-        assert_eq!(Baseline::of("minatar/breakout"), None);
-    }
-
-    #[test]
-    fn the_games_stand_in_the_order_of_the_paper_s_tables() {
-        let games: Vec<&str> = PAPER_GAMES.iter().map(|baseline| baseline.game).collect();
-        assert_eq!((games.len(), games[0], games[7], games[10]), (11, "asterix", "seaquest", "bowling"));
-        assert_eq!(suite(8).count(), 8);
+    fn the_suites_have_eight_and_eleven_games_in_the_order_of_the_printed_tables() {
+        let mut printed: Vec<&str> = rows(include_str!("../data/paper_tables.csv")).map(|row| row[0]).collect();
+        printed.dedup();
+        assert_eq!(suite(11).map(|baseline| baseline.game).collect::<Vec<_>>(), printed[..11]);
+        assert_eq!(suite(8).map(|baseline| baseline.game).collect::<Vec<_>>(), printed[..8]);
     }
 }

@@ -5,20 +5,15 @@ use crate::ReportError;
 use crate::run::{Point, Process, Run};
 use crate::settings;
 use sane_record::{
-    EvaluationFinished, Event, IntervalFinished, RunFinished, RunStarted, SCHEMA_VERSION, Timing, event_kind,
-    scan_jsonl,
+    EvaluationFinished, Event, IntervalFinished, RunFinished, RunSearch, RunStarted, SCHEMA_VERSION, Timing,
+    event_kind, scan_jsonl,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every folder at or below `folders` that holds a configuration or events, each once, in order of path.
 pub fn find_runs(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ReportError> {
-    let mut found = Vec::new();
-    for folder in folders {
-        collect(folder, &mut found)?;
-    }
-    found.sort_by_cached_key(|path| (fs::canonicalize(path).unwrap_or_else(|_| path.clone()), path.clone()));
-    found.dedup_by_key(|path| fs::canonicalize(&path).unwrap_or_else(|_| path.clone()));
+    let found: Vec<PathBuf> = RunSearch::default().find(folders)?.into_values().collect();
     if found.is_empty() {
         return Err(ReportError::NoRuns { folders: folders.to_vec() });
     }
@@ -52,22 +47,6 @@ pub fn read_head(folder: &Path) -> Result<Run, ReportError> {
     let config = folder.join("config.toml");
     let text = fs::read_to_string(&config).map_err(ReportError::io("read", &config))?;
     of_settings(folder, settings::parse(&text, &config)?)
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReportError> {
-    let entries = fs::read_dir(folder).map_err(ReportError::io("list", folder))?;
-    let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    if paths.iter().any(|path| path.ends_with("config.toml") || path.ends_with("events.jsonl")) {
-        found.push(folder.into());
-        return Ok(());
-    }
-    paths.iter().filter(|path| path.is_dir() && !is_moved_aside(path)).try_for_each(|path| collect(path, found))
-}
-
-/// `seed-1.old-2`: what `sane train --fresh` moved aside. Its owner wants the new run; it can still be named itself.
-pub fn is_moved_aside(folder: &Path) -> bool {
-    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    name.rsplit_once(".old-").is_some_and(|(_, number)| number.parse::<u32>().is_ok())
 }
 
 fn of_settings(folder: &Path, settings: settings::Settings) -> Result<Run, ReportError> {

@@ -5,7 +5,6 @@ use crate::claims;
 use crate::comparison::Comparison;
 use crate::curve::Quantity;
 use crate::data::{self, Data};
-use crate::digits::{counted, grouped};
 use crate::figures::{self, Figure};
 use crate::page;
 use crate::plot::{to_png, to_svg};
@@ -14,6 +13,7 @@ use crate::section::{Measure, Section, SetAside, sections};
 use crate::table::Table;
 use crate::tables;
 use rayon::prelude::*;
+use sane_stats::number_format::{counted, grouped};
 use serde_json::{Value, json};
 
 /// A report ready to be written.

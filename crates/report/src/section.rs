@@ -1,12 +1,13 @@
 //! Runs sorted into sections: only runs of one budget and one set of shared settings stand in one table.
 
 use crate::agent::Agent;
-use crate::paper::{Noise, PAPER_GAMES};
+use crate::paper::Noise;
 use crate::read::latest;
 use crate::run::Run;
 use crate::settings::{Settings, differing_keys, section_part, variant_part};
-use crate::statistics::Scores;
 use sane_record::EvaluationFinished;
+use sane_record::PAPER_GAMES;
+use sane_stats::Scores;
 use std::collections::BTreeMap;
 
 /// Which score of a run.

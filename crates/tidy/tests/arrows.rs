@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who may know whom. `cli` may know all.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("env", &[]),
     ("vcs", &["env"]),
     ("arcade", &["env", "vcs"]),
@@ -13,9 +13,10 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("replay", &["env"]),
     ("agent", &["env", "nn", "replay"]),
     ("record", &[]),
-    ("lab", &["agent", "arcade", "env", "gym", "minigames", "nn", "record", "replay", "vcs"]),
+    ("stats", &[]),
+    ("lab", &["agent", "arcade", "env", "gym", "minigames", "nn", "record", "replay", "stats", "vcs"]),
     ("suite", &["lab", "record"]),
-    ("report", &["record"]),
+    ("report", &["record", "stats"]),
     ("watch", &["record", "report"]),
     ("tidy", &[]),
 ];

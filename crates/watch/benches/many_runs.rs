@@ -34,7 +34,7 @@ fn main() {
 
 fn write_runs(folder: &Path) {
     thread::scope(|scope| {
-        for (place, game) in sane_report::PAPER_GAMES.iter().enumerate() {
+        for (place, game) in sane_record::PAPER_GAMES.iter().enumerate() {
             scope.spawn(move || {
                 for agent in AGENTS {
                     (1..=3).for_each(|seed| drop(paper_run(game.game, place as u64, agent, seed).write(folder)));

@@ -1,47 +1,25 @@
-//! Which run folders there are now. Folders come and go while one looks: what cannot be listed is passed over.
+//! Which run folders there are now. Folders appear and vanish during the search: one that cannot be listed is left out.
 
 use crate::fence::Fence;
-use sane_report::is_moved_aside;
+use sane_record::RunSearch;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Folders nested deeper than this hold no runs; it keeps a walk over a whole disk short.
-const DEEPEST: usize = 8;
+/// Limits the cost of a search that is repeated every few seconds and may be pointed at a whole disk.
+const MAX_DEPTH: usize = 8;
 
-/// Run folders inside the fence: where they really are → how a person would name them.
+/// Run folders inside the fence: canonical path → the path as a person would name it.
 pub fn discover(fence: &Fence) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for root in fence.roots() {
-        walk(fence, &root.real, &root.named, 0, &mut found);
-    }
-    found
-}
-
-fn walk(fence: &Fence, folder: &Path, named: &Path, depth: usize, found: &mut BTreeMap<PathBuf, String>) {
-    let Ok(real) = fence.admit(folder) else { return };
-    let Ok(entries) = fs::read_dir(&real) else { return };
-    let mut inner = Vec::new();
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        if name == "config.toml" || name == "events.jsonl" {
-            found.entry(real).or_insert_with(|| named.display().to_string());
-            return;
-        }
-        let is_hidden = name.to_string_lossy().starts_with('.');
-        if !is_hidden && entry.path().is_dir() && !is_moved_aside(&entry.path()) {
-            inner.push(name);
-        }
-    }
-    if depth < DEEPEST {
-        inner.sort();
-        inner.iter().for_each(|name| walk(fence, &real.join(name), &named.join(name), depth + 1, found));
-    }
+    let search = RunSearch { max_depth: MAX_DEPTH, skip_unreadable: true, ..RunSearch::default() };
+    let roots: Vec<PathBuf> = fence.roots().iter().map(|root| root.named.clone()).collect();
+    let found = search.find_where(&roots, |folder| fence.admit(folder).is_ok()).unwrap_or_default();
+    found.into_iter().map(|(real, named)| (real, named.display().to_string())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn each_run_is_found_once_and_none_outside_or_moved_aside() {

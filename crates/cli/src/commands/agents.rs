@@ -4,6 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use sane_agent::{AgentConfig, AgentError, CATALOGUE, Exploration, NETWORK_PRESETS, NetworkSpec, ParameterCounts};
 use sane_env::{EnvSpec, FrameSkip, FrameSpace, closest_name};
+use sane_stats::number_format::grouped;
 use serde::Serialize;
 
 /// List the agents: what they are, how many parameters they learn
@@ -80,7 +81,7 @@ pub fn preset_world(preset: &str, actions: usize) -> Result<EnvSpec, Failure> {
 }
 
 fn print_table(rows: &[Row], args: &Args, output: &Output) {
-    let count = |number: Option<usize>| number.map_or_else(|| "too large".to_owned(), grouped);
+    let count = |number: Option<usize>| number.map_or_else(|| "too large".to_owned(), |number| grouped(number as u64));
     output.note(format!("network {}, {} actions; every agent also takes double_q = true", args.preset, args.actions));
     output.result(format!("{:<22} {:>12} {:>13}  what it is", "agent", "main network", "+ exploration"));
     for row in rows {
@@ -89,26 +90,9 @@ fn print_table(rows: &[Row], args: &Args, output: &Output) {
     }
 }
 
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if 0 < i && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn large_numbers_are_grouped_by_thousands() {
-        assert_eq!(["7", "1,606", "1,687,206"], [7, 1_606, 1_687_206].map(grouped)[..]);
-    }
 
     #[test]
     fn a_misspelt_preset_is_wrong_usage_and_gets_a_suggestion() {

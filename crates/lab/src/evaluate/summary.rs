@@ -1,58 +1,39 @@
-//! What a list of returns says: mean, spread, median, and how sure the mean is.
+//! The summary of a list of returns: mean, deviation, median, and a bootstrap interval of the mean.
 
 use sane_env::Stream;
+use sane_stats::{mean, median, percentile_interval, resampled_means, sample_std};
 
-/// Resamplings behind the interval; enough for a steady second digit of its ends.
+/// Resamplings behind the interval; enough for a stable second digit of its ends.
 const RESAMPLINGS: usize = 2_000;
+
+/// The shares at which the ends of the interval lie. Written out: (1 − 0.95) / 2 is a different double and would change
+/// the bits of recorded evaluations.
+const TAILS: [f64; 2] = [0.025, 0.975];
 
 /// The summary of some returns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
-    /// Mean.
     pub mean: f64,
     /// Standard deviation (n − 1); 0 for a single value.
     pub std: f64,
-    /// Median.
     pub median: f64,
-    /// 95 % interval of the mean, by bootstrap: no assumption on the shape of the returns.
+    /// 95 % interval of the mean, by bootstrap: no assumption on the distribution of the returns.
     pub interval_95: [f64; 2],
 }
 
 impl Summary {
     /// Of at least one value.
     pub fn of(values: &[f64]) -> Self {
-        assert!(!values.is_empty(), "of: a summary needs a value");
-        let mean = mean_of(values.iter().copied(), values.len());
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let std = if values.len() < 2 { 0.0 } else { (squares / (values.len() - 1) as f64).sqrt() };
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        Self { mean, std, median: quantile(&sorted, 0.5), interval_95: bootstrap(values) }
+        // One fixed stream: the same returns give the same interval.
+        let mut stream = Stream::named(0, "bootstrap");
+        let means = resampled_means(values, RESAMPLINGS, |count| stream.below(count as u64) as usize);
+        Self {
+            mean: mean(values),
+            std: sample_std(values).unwrap_or(0.0),
+            median: median(values),
+            interval_95: percentile_interval(means, TAILS),
+        }
     }
-}
-
-fn bootstrap(values: &[f64]) -> [f64; 2] {
-    // One fixed stream: the same returns give the same interval.
-    let mut stream = Stream::named(0, "bootstrap");
-    let mut means: Vec<f64> = (0..RESAMPLINGS)
-        .map(|_| {
-            let draws = values.iter().map(|_| values[stream.below(values.len() as u64) as usize]);
-            mean_of(draws, values.len())
-        })
-        .collect();
-    means.sort_by(f64::total_cmp);
-    [quantile(&means, 0.025), quantile(&means, 0.975)]
-}
-
-fn mean_of(values: impl Iterator<Item = f64>, count: usize) -> f64 {
-    values.sum::<f64>() / count as f64
-}
-
-/// Linear interpolation between the two nearest of the sorted values.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    low + (high - low) * place.fract()
 }
 
 #[cfg(test)]

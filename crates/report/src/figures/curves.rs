@@ -3,9 +3,9 @@
 use super::Figure;
 use crate::agent::Look;
 use crate::curve::{Quantity, mean_curve};
-use crate::digits::counted;
 use crate::plot::{Axis, Panel, Scene, Series, TickStyle, draw_legend, legend_height};
 use crate::section::Section;
+use sane_stats::number_format::counted;
 
 const GRID_COLUMNS: usize = 4;
 

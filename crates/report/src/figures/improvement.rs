@@ -1,10 +1,10 @@
 //! Which agent beats which, how likely.
 
 use super::Figure;
-use crate::digits::counted;
 use crate::plot::{Anchor, Axis, Marker, Paint, Panel, Scene, Shape, TickStyle, Weight, text_width};
 use crate::section::Measure;
-use crate::statistics::Estimate;
+use sane_stats::Estimate;
+use sane_stats::number_format::counted;
 
 const ROW: f32 = 22.0;
 

@@ -2,10 +2,10 @@
 
 use super::Figure;
 use crate::agent::Agent;
-use crate::digits::counted;
 use crate::plot::{Anchor, Axis, PATTERNS, Paint, Panel, Scene, Shape, TickStyle, Weight, text_width};
 use crate::section::Measure;
-use crate::statistics::{Aggregate, Estimate};
+use sane_stats::number_format::counted;
+use sane_stats::{Aggregate, Estimate};
 
 const ROW: f32 = 22.0;
 

@@ -2,10 +2,10 @@
 
 use super::Figure;
 use crate::agent::{Agent, Look};
-use crate::digits::counted;
 use crate::plot::{Axis, Panel, Scene, Series, SeriesPoint, TickStyle, draw_legend, legend_height};
 use crate::section::Measure;
-use crate::statistics::{Scores, profile};
+use sane_stats::number_format::counted;
+use sane_stats::{Scores, profile};
 
 /// Levels per profile.
 const LEVELS: usize = 161;

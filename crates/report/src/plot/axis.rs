@@ -1,6 +1,6 @@
 //! Axes: from values to pixels, and the ticks a reader expects.
 
-use crate::digits;
+use sane_stats::number_format;
 
 /// Fewer ticks do not show a scale.
 const FEWEST_TICKS: usize = 3;
@@ -113,11 +113,15 @@ fn round_step(step: f64) -> f64 {
 fn tick_label(value: f64, step: f64, largest: f64, style: TickStyle) -> String {
     match style {
         TickStyle::Short => {
-            let (unit, suffix) = digits::unit(largest);
-            if value == 0.0 { "0".into() } else { digits::with_decimals(value / unit, decimals(step / unit)) + suffix }
+            let (unit, suffix) = number_format::unit(largest);
+            if value == 0.0 {
+                "0".into()
+            } else {
+                number_format::with_decimals(value / unit, decimals(step / unit)) + suffix
+            }
         }
         TickStyle::Percent if value == 0.0 => "0 %".into(),
-        TickStyle::Percent => format!("{} %", digits::with_decimals(100.0 * value, decimals(100.0 * step))),
+        TickStyle::Percent => format!("{} %", number_format::with_decimals(100.0 * value, decimals(100.0 * step))),
     }
 }
 

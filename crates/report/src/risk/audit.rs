@@ -4,12 +4,12 @@ use super::judgement::{Judgement, Measure, MeasureJudgement};
 use super::predictors::predictor_figure;
 use super::scatter::{SCATTER, scatter_figure};
 use super::words::{name, policy};
-use crate::digits::{self, grouped, hundredths, percent, scientific};
 use crate::plot::{escape, to_png, to_svg};
-use crate::statistics::Estimate;
 use crate::table::{MISSING, Table};
 use crate::{Figure, OutputFile, ReportError};
 use sane_record::RiskAudit;
+use sane_stats::Estimate;
+use sane_stats::number_format::{self, grouped, hundredths, percent, scientific};
 use serde_json::json;
 
 /// The files: `index.html`, `audit.md`, `audit.json`, and each figure as SVG and PNG.
@@ -90,7 +90,7 @@ fn estimate(estimate: Option<Estimate>) -> String {
         None => MISSING.into(),
         Some(Estimate { point, interval: None }) => hundredths(point),
         Some(Estimate { point, interval: Some(interval) }) => {
-            format!("{} ({})", hundredths(point), digits::range(interval))
+            format!("{} ({})", hundredths(point), number_format::range(interval))
         }
     }
 }
@@ -135,7 +135,7 @@ fn table(judgement: &Judgement) -> Table {
             table.push(cells.map(str::to_owned).into());
         }
         let null = |range: Option<[f64; 2]>, p: Option<f64>| match (range, p) {
-            (Some(range), Some(p)) => format!("{} (p = {})", digits::range(range), p_words(p)),
+            (Some(range), Some(p)) => format!("{} (p = {})", number_format::range(range), p_words(p)),
             _ => MISSING.into(),
         };
         let shuffled = judged.shuffled;

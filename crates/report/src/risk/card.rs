@@ -1,9 +1,9 @@
 //! One state of a gallery as a picture: its frame, σ, action, and the values of all actions.
 
 use super::words::{decimals_for, sigma};
-use crate::digits::{grouped, with_decimals};
 use crate::plot::{Anchor, Paint, Raster, Scene, Shape, Weight, text_width};
 use sane_record::SeenState;
+use sane_stats::number_format::{grouped, with_decimals};
 
 const MARGIN: f32 = 12.0;
 const FRAME: (f32, f32) = (320.0, 420.0);

@@ -3,11 +3,11 @@
 
 use super::words::sigma;
 use crate::agent::Look;
-use crate::digits::{grouped, score};
 use crate::plot::{
     Anchor, Axis, Paint, Panel, Raster, Scene, Series, SeriesPoint, Shape, TickStyle, Weight, text_width, to_raster,
 };
 use sane_record::SeenState;
+use sane_stats::number_format::{grouped, score};
 
 const HEADER: f32 = 40.0;
 const TRACE: f32 = 150.0;

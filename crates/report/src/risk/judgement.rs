@@ -1,8 +1,8 @@
 //! What an audit says: does −|σ| rise with the risk that was measured, beyond chance, and beyond what the action values
 //! say by themselves?
 
-use crate::statistics::{Estimate, auc, clustered_bootstrap, quantile, shuffled, spearman};
 use sane_record::{AuditedState, RiskAudit};
+use sane_stats::{Estimate, auc, clustered_bootstrap, quantile, shuffled, spearman};
 use serde::Serialize;
 
 /// From this true risk on a state counts as one of high risk: a random action rather leads to an avoidable crash than not.
@@ -140,7 +140,7 @@ fn judge(measure: Measure, risk: &[f64], states: &[AuditedState], clusters: &[Ve
     let (by_sigma, by_spread) = (prediction(&sigma), prediction(&spread));
     let null_rho = shuffled(risk.len(), |at| spearman(&taken(&sigma, at), risk));
     let null_area = shuffled(risk.len(), |at| auc(&taken(&sigma, at), &risky));
-    let p = |null: &Option<crate::statistics::Null>, found: Option<Estimate>, centre: f64| {
+    let p = |null: &Option<sane_stats::Null>, found: Option<Estimate>, centre: f64| {
         Some(null.as_ref()?.p_value(found?.point, centre))
     };
     MeasureJudgement {

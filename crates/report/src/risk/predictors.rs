@@ -3,7 +3,7 @@
 use super::judgement::{Judgement, Measure, MeasureJudgement};
 use crate::Figure;
 use crate::plot::{Anchor, Axis, Marker, Paint, Panel, Scene, Shape, TickStyle, Weight, text_width};
-use crate::statistics::Estimate;
+use sane_stats::Estimate;
 
 const ROWS: [&str; 3] = ["−|σ|", "spread of Q", "−|σ| shuffled"];
 const ROW: f32 = 24.0;

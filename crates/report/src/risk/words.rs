@@ -1,8 +1,8 @@
 //! How numbers and subjects of risk are put into words.
 
-use crate::digits::{grouped, scientific, with_decimals};
 use crate::plot::escape;
 use sane_record::RiskSubject;
+use sane_stats::number_format::{grouped, scientific, with_decimals};
 
 /// `boxing, q-sane, seed 1`.
 pub fn name(subject: &RiskSubject) -> String {

@@ -1,10 +1,10 @@
 //! Today's standard of evidence in two tables: aggregates with intervals, and who beats whom.
 
 use crate::comparison::Comparison;
-use crate::digits::{hundredths, percent, range};
 use crate::section::Section;
-use crate::statistics::{Aggregate, Estimate};
 use crate::table::Table;
+use sane_stats::number_format::{hundredths, percent, range};
+use sane_stats::{Aggregate, Estimate};
 
 /// One row per agent; none if no game with a human score is shared by all agents.
 pub fn aggregate_table(section: &Section, comparison: &Comparison) -> Option<Table> {

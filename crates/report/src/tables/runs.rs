@@ -1,10 +1,10 @@
 //! What each run was: how far it came, what it scored, where and how fast it ran, its digest.
 
-use crate::digits::{grouped, percent, scientific, score};
 use crate::paper::Noise;
 use crate::run::Run;
 use crate::section::Section;
 use crate::table::Table;
+use sane_stats::number_format::{grouped, percent, scientific, score};
 
 /// Letters of the digest that are shown.
 const DIGEST_SHOWN: usize = 12;

@@ -1,10 +1,11 @@
 //! Score ± deviation per game and agent, beside the paper's own: Table 1 (without noise) and Table 2 (with noise).
 
-use crate::digits::{counted, hundredths, plus_minus};
-use crate::paper::{Baseline, Noise, PAPER_GAMES, paper_score, printed_mean, recomputed_mean, suite};
+use crate::paper::{Noise, paper_score, printed_mean, recomputed_mean, suite};
 use crate::section::{Measure, Section};
-use crate::statistics::{mean, sample_std};
 use crate::table::{MISSING, Table};
+use sane_record::{Baseline, PAPER_GAMES};
+use sane_stats::number_format::{counted, hundredths, plus_minus};
+use sane_stats::{mean, sample_std};
 
 /// The table of one score. Games of the paper that no run plays are rows, too, once any of them is played.
 pub fn score_table(section: &Section, measure: Measure) -> Table {

@@ -1,6 +1,6 @@
-//! Numbers for people: as many digits as mean something, thousands apart, a true minus sign.
+//! Numbers as tables and axes show them: as many digits as are significant, thousands separated, a typographic minus.
 
-/// Whole numbers, with thousands set apart.
+/// A whole number with its thousands separated: 1,687,206.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -13,17 +13,17 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A count and its word: 1 run, 2 runs.
-pub fn counted(number: usize, word: &str) -> String {
-    format!("{} {word}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+/// A count and its noun: 1 run, 2 runs.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
 }
 
-/// A score: about three digits, all of them before the point.
+/// A score with about three significant digits; digits before the point are never dropped.
 pub fn score(value: f64) -> String {
     with_decimals(value, decimals(value))
 }
 
-/// Mean ± deviation, both with the digits of the larger one.
+/// Mean ± deviation, both with the decimals of the larger one.
 pub fn plus_minus(mean: f64, std: Option<f64>) -> String {
     let Some(std) = std else { return score(mean) };
     let decimals = decimals(mean.abs().max(std));
@@ -75,7 +75,7 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// With so many digits after the point.
+/// With this many digits after the point.
 pub fn with_decimals(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));
@@ -83,7 +83,7 @@ pub fn with_decimals(value: f64, decimals: usize) -> String {
     sign(value, &rest.map_or_else(|| whole.clone(), |rest| format!("{whole}.{rest}")))
 }
 
-/// Puts the minus sign before what is not all zeros.
+/// Puts the minus sign before a negative number unless it was rounded to zero.
 fn sign(value: f64, text: &str) -> String {
     let zero = text.chars().all(|c| matches!(c, '0' | '.'));
     if value < 0.0 && !zero { format!("−{text}") } else { text.into() }
@@ -94,7 +94,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_sensible_digits() {
+    fn numbers_have_about_three_significant_digits_and_grouped_thousands() {
+        assert_eq!([7, 1_606, 1_687_206].map(grouped)[..], ["7", "1,606", "1,687,206"]);
         assert_eq!(
             [17_358.4, -2.4, 95.34, 0.0312, 0.0, -0.001].map(score)[..],
             ["17,358", "−2.40", "95.3", "0.0312", "0.00", "−0.0010"]
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_stays_readable() {
+    fn nan_and_infinity_are_printed_by_name() {
         assert_eq!(score(f64::NAN), "NaN");
         assert_eq!(score(f64::NEG_INFINITY), "−inf");
     }

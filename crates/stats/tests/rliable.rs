@@ -1,7 +1,7 @@
-//! Our statistics against those of the package `rliable` on the same numbers; recipe in
+//! These statistics against those of the package `rliable` on the same numbers; recipe in
 //! `golden/report/make_rliable.py`.
 
-use sane_report::statistics::{Aggregate, Scores, probability_of_improvement, profile, quantile, resampled};
+use sane_stats::{Aggregate, Scores, probability_of_improvement, profile, quantile, resampled};
 use serde_json::Value;
 
 /// Aggregates in the order of [`Aggregate::ALL`], by rliable's names.

@@ -1,6 +1,6 @@
-//! Do two rows of numbers rise together? Ranks, Spearman's correlation, and the area under the ROC curve.
+//! Whether two lists of numbers rise together: ranks, Spearman's correlation, and the area under the ROC curve.
 
-/// The rank of each value, from 1; equals share the mean of their places.
+/// The rank of each value, from 1; equals share the mean of their ranks.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -8,7 +8,7 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     let mut start = 0;
     while start < order.len() {
         let end = start + order[start..].iter().take_while(|&&i| values[i] == values[order[start]]).count().max(1);
-        // Places start+1 … end have the mean (start + 1 + end) / 2.
+        // Ranks start+1 … end have the mean (start + 1 + end) / 2.
         let mean = (start + 1 + end) as f64 / 2.0;
         order[start..end].iter().for_each(|&i| ranks[i] = mean);
         start = end;
@@ -16,15 +16,15 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Spearman's rank correlation: Pearson's correlation of the ranks, ties at their mean rank. None where either row
-/// does not vary, since nothing rises then.
+/// Spearman's rank correlation: Pearson's correlation of the ranks, ties at their mean rank. None where either
+/// list is constant.
 pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
-    assert_eq!(x.len(), y.len(), "spearman: rows of {} and {} values", x.len(), y.len());
+    assert_eq!(x.len(), y.len(), "spearman: lists of {} and {} values", x.len(), y.len());
     pearson(&ranks(x), &ranks(y))
 }
 
-/// Probability that a value of a marked place is above one of an unmarked place, equals counting half: the area under
-/// the ROC curve, from the rank sum of Mann and Whitney. None where all places or none are marked.
+/// Probability that a marked value is above an unmarked one, equals counting half: the area under the ROC curve, from
+/// the rank sum of Mann and Whitney. None where all values or none are marked.
 pub fn auc(values: &[f64], marked: &[bool]) -> Option<f64> {
     assert_eq!(values.len(), marked.len(), "auc: {} values, {} marks", values.len(), marked.len());
     let positives = marked.iter().filter(|&&mark| mark).count() as f64;
@@ -51,7 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn equals_share_the_mean_of_their_places() {
+    fn equal_values_share_the_mean_of_their_ranks() {
         assert_eq!(ranks(&[10.0, 20.0, 10.0, 5.0, 20.0, 20.0]), [2.5, 5.0, 2.5, 1.0, 5.0, 5.0]);
         assert_eq!(ranks(&[]), [0.0; 0]);
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_is_correlated_with_nothing() {
+    fn a_constant_list_has_no_correlation() {
         assert_eq!(spearman(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]), None);
         assert_eq!(spearman(&[], &[]), None);
     }
@@ -87,17 +87,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn turning_the_predictor_round_turns_both_round(
+        fn negating_the_predictor_negates_both(
             pairs in prop::collection::vec((0_i32..9, 0_i32..9, any::<bool>()), 2..40),
         ) {
             let x: Vec<f64> = pairs.iter().map(|pair| f64::from(pair.0)).collect();
             let y: Vec<f64> = pairs.iter().map(|pair| f64::from(pair.1)).collect();
             let marked: Vec<bool> = pairs.iter().map(|pair| pair.2).collect();
-            let turned: Vec<f64> = x.iter().map(|value| -value).collect();
-            if let (Some(a), Some(b)) = (spearman(&x, &y), spearman(&turned, &y)) {
+            let negated: Vec<f64> = x.iter().map(|value| -value).collect();
+            if let (Some(a), Some(b)) = (spearman(&x, &y), spearman(&negated, &y)) {
                 prop_assert!((a + b).abs() < 1e-12 && a.abs() <= 1.0 + 1e-12);
             }
-            if let (Some(a), Some(b)) = (auc(&x, &marked), auc(&turned, &marked)) {
+            if let (Some(a), Some(b)) = (auc(&x, &marked), auc(&negated, &marked)) {
                 prop_assert!((a + b - 1.0).abs() < 1e-12);
             }
         }

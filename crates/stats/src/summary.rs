@@ -6,7 +6,7 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Standard deviation with n − 1; none for fewer than two values, which have no spread to know.
+/// Standard deviation with n − 1; none for fewer than two values.
 pub fn sample_std(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -23,12 +23,18 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(&sorted, 0.5)
 }
 
-/// Linear interpolation between the two nearest of the sorted values.
+/// Linear interpolation between the two nearest of the sorted values; `share` 0 is the smallest, 1 the largest.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     assert!(!sorted.is_empty(), "quantile: of no values");
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    low + (high - low) * place.fract()
+    let position = share * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+    low + (high - low) * position.fract()
+}
+
+/// The quantiles of `values` at two shares: the ends of a percentile interval.
+pub fn percentile_interval(mut values: Vec<f64>, shares: [f64; 2]) -> [f64; 2] {
+    values.sort_by(f64::total_cmp);
+    shares.map(|share| quantile(&values, share))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How likely a run of one agent beats a run of another on a game drawn at random.
 
-use super::{Estimate, Scores, bootstrap, mean};
+use crate::{Estimate, Scores, bootstrap, mean};
 
 /// P(x > y) with its interval; the two agents' scores are over the same games in the same order.
 pub fn improvement(x: &Scores, y: &Scores) -> Estimate {

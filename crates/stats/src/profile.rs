@@ -1,12 +1,9 @@
 //! Performance profiles: for each threshold τ, the share of runs that score above it.
 
-use super::bootstrap::{Draws, resample};
-use super::{LEVEL, Scores, quantile};
+use crate::bootstrap::{Draws, FEWER_RESAMPLINGS, TAILS, resample};
+use crate::{Scores, percentile_interval};
 
-/// Resamplings behind the band of a profile.
-const BAND_RESAMPLINGS: usize = 2_000;
-
-/// The profile of one agent.
+/// The performance profile of one agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// Thresholds τ.
@@ -30,21 +27,14 @@ pub fn profile(scores: &Scores, thresholds: &[f64]) -> Profile {
 fn band(scores: &Scores, thresholds: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut drawn = vec![scores.clone()];
     let mut draws = Draws::default();
-    let mut values = vec![Vec::with_capacity(BAND_RESAMPLINGS); thresholds.len()];
-    for _ in 0..BAND_RESAMPLINGS {
+    let mut values = vec![Vec::with_capacity(FEWER_RESAMPLINGS); thresholds.len()];
+    for _ in 0..FEWER_RESAMPLINGS {
         resample(&[scores], &mut drawn, &mut draws);
         for (values, &threshold) in values.iter_mut().zip(thresholds) {
             values.push(share_above(&drawn[0], threshold));
         }
     }
-    let tail = (1.0 - LEVEL) / 2.0;
-    values
-        .into_iter()
-        .map(|mut values| {
-            values.sort_by(f64::total_cmp);
-            (quantile(&values, tail), quantile(&values, 1.0 - tail))
-        })
-        .unzip()
+    values.into_iter().map(|values| percentile_interval(values, TAILS)).map(|[low, high]| (low, high)).unzip()
 }
 
 fn share_above(scores: &Scores, threshold: f64) -> f64 {

@@ -1,8 +1,29 @@
 //! One number for an agent's normalised scores on many games.
 
-use super::{Scores, mean, median};
+use crate::{mean, median};
 
-/// Which number.
+/// Scores of one agent: for each game, one score per seed. Games may have different numbers of seeds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scores(pub Vec<Vec<f64>>);
+
+impl Scores {
+    /// Whether there is nothing to compute with: no game, or a game without a seed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty() || self.0.iter().any(Vec::is_empty)
+    }
+
+    /// Seeds of the game that has fewest.
+    pub fn fewest_seeds(&self) -> usize {
+        self.0.iter().map(Vec::len).min().unwrap_or(0)
+    }
+
+    /// Seeds of the game that has most.
+    pub fn most_seeds(&self) -> usize {
+        self.0.iter().map(Vec::len).max().unwrap_or(0)
+    }
+}
+
+/// A statistic of all scores of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Aggregate {
     /// Mean of the middle half of all scores.
@@ -16,10 +37,10 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// All of them, the most telling first.
+    /// All of them, the most robust first.
     pub const ALL: [Self; 4] = [Self::InterquartileMean, Self::Median, Self::Mean, Self::OptimalityGap];
 
-    /// For tables and axes.
+    /// As tables and axes print it.
     pub fn name(self) -> &'static str {
         match self {
             Self::InterquartileMean => "interquartile mean",
@@ -29,7 +50,7 @@ impl Aggregate {
         }
     }
 
-    /// Of scores that are not empty.
+    /// The statistic of `scores`, which must not be empty.
     ///
     /// ```text
     /// iqm = mean of all scores without the ⌊n/4⌋ lowest and the ⌊n/4⌋ highest
@@ -82,8 +103,9 @@ mod tests {
     }
 
     #[test]
-    fn one_freak_game_moves_the_mean_and_not_the_interquartile_mean() {
-        let scores = |freak: f64| Scores(vec![vec![0.2, 0.3], vec![0.4, 0.5], vec![0.6, 0.7], vec![freak, freak]]);
+    fn one_outlier_game_moves_the_mean_and_not_the_interquartile_mean() {
+        let scores =
+            |outlier: f64| Scores(vec![vec![0.2, 0.3], vec![0.4, 0.5], vec![0.6, 0.7], vec![outlier, outlier]]);
         let moved = |aggregate: Aggregate| aggregate.of(&scores(100.0)) - aggregate.of(&scores(1.0));
         assert_eq!((moved(Aggregate::InterquartileMean), moved(Aggregate::Mean)), (0.0, 99.0 / 4.0));
     }

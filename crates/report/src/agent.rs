@@ -1,5 +1,8 @@
-//! Agents as a report shows them: a name, the settings that tell variants apart, and a look that never changes.
+//! Agents as a report shows them: a name, the settings that tell variants apart, and the colour and line of its curves.
+//!
+//! Any name gets a look by one rule, so that a new agent needs no entry here.
 
+use crate::plot::{COLOURS, PATTERNS};
 use crate::run::Run;
 use crate::settings::{Settings, differing_keys, variant_part};
 use std::collections::BTreeMap;
@@ -7,7 +10,7 @@ use std::collections::BTreeMap;
 /// One agent of a section.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agent {
-    /// Name in the catalogue of agents.
+    /// Name as in the run's configuration.
     pub name: String,
     /// Name with the settings that tell it from other variants of the same agent.
     pub label: String,
@@ -16,54 +19,74 @@ pub struct Agent {
     settings: Settings,
 }
 
-/// Colour and line, the same for an agent in every figure.
+/// Colour and line of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Place in [`COLOURS`](crate::plot::COLOURS).
+    /// Index into [`COLOURS`].
     pub colour: usize,
-    /// Place in the list of line and marker patterns.
+    /// Index into [`PATTERNS`].
     pub pattern: usize,
 }
 
-/// The agents of the catalogue and their colours. The four of the paper differ in colour; their ablations share the
-/// colour of their family or take a free one, and differ in pattern.
-const LOOKS: [(&str, usize, usize); 16] = [
-    ("q-sane", 0, 0),
-    ("sane", 1, 0),
-    ("noisynet", 2, 0),
-    ("eps-greedy", 3, 0),
-    ("sane-constant", 4, 0),
-    ("sane-layerwise", 5, 0),
-    ("sane-weightwise", 6, 0),
-    ("noisynet-per-example", 2, 1),
-    ("sane-per-batch", 1, 1),
-    ("q-sane-noisy-features", 0, 1),
-    ("noisynet-independent", 2, 2),
-    ("sane-independent", 1, 2),
-    ("sane-softplus", 5, 1),
-    ("q-sane-softplus", 6, 1),
-    ("sane-visits", 4, 1),
-    ("q-sane-visits", 4, 2),
-];
+/// The agents of the paper: solid lines in the first four colours, first in every table.
+const PAPER_AGENTS: [&str; 4] = ["q-sane", "sane", "noisynet", "eps-greedy"];
+
+impl Look {
+    /// The last colour is a grey for runs whose agent is unknown; it is too close to the grey of ε-greedy.
+    const AGENT_COLOURS: usize = COLOURS.len() - 1;
+
+    const COUNT: usize = Self::AGENT_COLOURS * PATTERNS.len();
+
+    /// All looks in a row, solid lines first.
+    fn nth(i: usize) -> Self {
+        Self { colour: i % Self::AGENT_COLOURS, pattern: i / Self::AGENT_COLOURS % PATTERNS.len() }
+    }
+
+    /// Where the search for the look of an agent begins: the paper's agents have the first looks, any other name one of
+    /// the rest by its hash.
+    fn first_choice(name: &str) -> usize {
+        let others = Self::COUNT - PAPER_AGENTS.len();
+        paper_position(name).unwrap_or_else(|| PAPER_AGENTS.len() + (hash(name) >> 32) as usize % others)
+    }
+
+    /// The first choice of `name`, or the next look that none of `taken` has and that is not one of the paper's.
+    fn of(name: &str, taken: &[Look]) -> Self {
+        let first = Self::first_choice(name);
+        let choices = (first..Self::COUNT).chain(PAPER_AGENTS.len()..first).map(Self::nth);
+        choices.into_iter().find(|look| !taken.contains(look)).unwrap_or(Self::nth(first))
+    }
+
+    /// Another line of the same colour, for a variant of the same agent.
+    fn variant(self, taken: &[Look]) -> Self {
+        let choices = (1..PATTERNS.len()).map(|i| Self { pattern: (self.pattern + i) % PATTERNS.len(), ..self });
+        choices.into_iter().find(|look| !taken.contains(look)).unwrap_or(self)
+    }
+}
 
 impl Agent {
-    /// The agents of these runs: the paper's first and in the paper's order, variants by their settings.
+    /// The agents of these runs: the paper's first and in the paper's order, then by name; variants by their settings.
+    /// Where two agents would look alike, the one that comes later takes the next free look.
     pub fn all_of(runs: &[Run]) -> Vec<Self> {
         let mut names: BTreeMap<(usize, &str), Vec<Settings>> = BTreeMap::new();
         for run in runs {
-            let variants = names.entry((place(&run.agent), &run.agent)).or_default();
+            let position = paper_position(&run.agent).unwrap_or(PAPER_AGENTS.len());
+            let variants = names.entry((position, &run.agent)).or_default();
             let settings = variant_part(&run.settings);
             if !variants.contains(&settings) {
                 variants.push(settings);
             }
         }
-        let mut agents = Vec::new();
+        let (mut agents, mut taken) = (Vec::new(), Vec::new());
         for ((_, name), mut variants) in names {
             variants.sort();
             let differing = differing_keys(&variants);
+            let mut look = Look::of(name, &taken);
             for (i, settings) in variants.into_iter().enumerate() {
-                let label = label(name, &differing, &settings);
-                agents.push(Self { name: name.into(), label, look: look(name, i), settings });
+                if 0 < i {
+                    look = look.variant(&taken);
+                }
+                taken.push(look);
+                agents.push(Self { name: name.into(), label: label(name, &differing, &settings), look, settings });
             }
         }
         agents
@@ -80,14 +103,13 @@ impl Agent {
     }
 }
 
-fn place(name: &str) -> usize {
-    LOOKS.iter().position(|(known, ..)| *known == name).unwrap_or(LOOKS.len())
+fn paper_position(name: &str) -> Option<usize> {
+    PAPER_AGENTS.iter().position(|known| *known == name)
 }
 
-/// Variants of one agent keep its colour and differ in pattern; an agent from outside the catalogue is drawn in grey.
-fn look(name: &str, variant: usize) -> Look {
-    let (colour, pattern) = LOOKS.get(place(name)).map_or((7, 0), |&(_, colour, pattern)| (colour, pattern));
-    Look { colour, pattern: pattern + variant }
+/// FNV-1a: short, and the same on every machine and in every version.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn label(name: &str, differing: &[String], settings: &Settings) -> String {
@@ -120,10 +142,43 @@ mod tests {
         assert_ne!(agents[1].look.pattern, agents[2].look.pattern);
     }
 
+    fn looks(names: &[&str]) -> Vec<(String, Look)> {
+        let runs: Vec<Run> = names.iter().map(|name| run(name, "0.1")).collect();
+        Agent::all_of(&runs).into_iter().map(|agent| (agent.name, agent.look)).collect()
+    }
+
     #[test]
-    fn no_two_agents_of_the_catalogue_look_alike() {
-        for (i, (name, colour, pattern)) in LOOKS.iter().enumerate() {
-            assert!(!LOOKS[..i].iter().any(|(_, c, p)| (c, p) == (colour, pattern)), "{name}");
+    fn the_agents_of_the_paper_have_fixed_solid_looks_whatever_is_beside_them() {
+        let names: Vec<String> = (0..60).map(|i| format!("agent-{i}")).collect();
+        let mut all: Vec<&str> = names.iter().map(String::as_str).collect();
+        all.extend(PAPER_AGENTS);
+        for found in [looks(&PAPER_AGENTS), looks(&all)] {
+            for (i, name) in PAPER_AGENTS.into_iter().enumerate() {
+                assert_eq!(found[i], (name.to_owned(), Look { colour: i, pattern: 0 }));
+            }
         }
+    }
+
+    #[test]
+    fn agents_of_one_figure_look_different_as_long_as_there_are_looks() {
+        let names: Vec<String> = (0..Look::COUNT - PAPER_AGENTS.len()).map(|i| format!("agent-{i}")).collect();
+        let mut all: Vec<&str> = names.iter().map(String::as_str).collect();
+        all.extend(PAPER_AGENTS);
+        let found = looks(&all);
+        for (i, (name, look)) in found.iter().enumerate() {
+            assert!(!found[..i].iter().any(|(_, other)| other == look), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_agent_looks_the_same_alone_and_beside_agents_of_other_looks() {
+        // Part of the rule: a changed hash would change the colours of figures that people compare.
+        assert_eq!(looks(&["sane-constant"])[0].1, Look { colour: 1, pattern: 5 });
+        assert_eq!(looks(&["sane-constant", "sane", "sane-layerwise"])[1].1, Look { colour: 1, pattern: 5 });
+        // Both names lead to one look; the later name takes the next.
+        let pair = ["sane-visits", "q-sane-noisy-features"];
+        assert_eq!(pair.map(Look::first_choice), [4; 2]);
+        let found: Vec<Look> = looks(&pair).into_iter().map(|(_, look)| look).collect();
+        assert_eq!(found, [Look { colour: 4, pattern: 0 }, Look { colour: 5, pattern: 0 }]);
     }
 }

@@ -49,7 +49,7 @@ pub fn scores(sections: &[Section]) -> Data {
         for measure in Measure::ALL {
             for (world, agent) in cells(section) {
                 let scores = section.scores(world, agent, measure);
-                if !measure.applies_to(&section.agents[agent].name) || section.runs(world, agent).is_empty() {
+                if !section.applies(agent, measure) || section.runs(world, agent).is_empty() {
                     continue;
                 }
                 let paper = match measure {

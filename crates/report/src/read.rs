@@ -110,6 +110,7 @@ fn take_interval(run: &mut Run, interval: &IntervalFinished) {
     run.reached_interactions = interval.interactions;
     run.episodes = interval.episodes;
     run.module = interval.module;
+    run.explores_by_chance = interval.epsilon.is_some() && interval.sigma.is_none();
     run.points.push(Point {
         interactions: interval.interactions,
         return_mean: interval.return_mean_last_100,

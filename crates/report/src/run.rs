@@ -31,6 +31,8 @@ pub struct Run {
     pub not_bit_exact: Option<String>,
     /// Trainable numbers of its network; 0 before its first record.
     pub parameters: u64,
+    /// Whether its records show random actions (ε) and no σ: its policy has no noise that could be switched on.
+    pub explores_by_chance: bool,
     /// One point per interval record.
     pub points: Vec<Point>,
     /// Mean return of the last 100 episodes at the end of a finished run.

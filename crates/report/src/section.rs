@@ -40,11 +40,6 @@ impl Measure {
             Self::Training => "training",
         }
     }
-
-    /// Whether agents of this name can have it: ε-greedy agents have no noise to switch on.
-    pub fn applies_to(self, agent: &str) -> bool {
-        self != Self::Evaluation(Noise::On) || !agent.starts_with("eps-greedy")
-    }
 }
 
 /// Runs that may stand in one table.
@@ -96,6 +91,12 @@ impl Section {
                 && evaluation.world == run.world
                 && profile.is_none_or(|profile| *profile == evaluation.profile)
         })
+    }
+
+    /// Whether the agent can have this score: one that explores by random actions has no noise to switch on.
+    pub fn applies(&self, agent: usize, measure: Measure) -> bool {
+        let explores_by_chance = || self.all_runs().any(|(of, run)| of == agent && run.explores_by_chance);
+        measure != Measure::Evaluation(Noise::On) || !explores_by_chance()
     }
 
     /// Whether any run has this score.

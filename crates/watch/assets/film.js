@@ -43,7 +43,7 @@ export class Film {
         { class: "film-side" },
         el("div", { class: "controls" }, this.button, this.slider, this.pace),
         el("div", { class: "trace-box" }, this.trace),
-        el("p", { class: "key" }, head.sigma.length ? el("span", { class: `key-sigma c${row.colour}` }, "|σ| of each state") : null, el("span", { class: "key-changed" }, `${this.row.agent === "eps-greedy" ? "chance chose" : "noise changed the action"} (${changed} of ${this.length})`), 1 < head.episode_starts.length ? el("span", { class: "key-start" }, "an episode begins") : null),
+        el("p", { class: "key" }, head.sigma.length ? el("span", { class: `key-sigma c${row.colour}` }, "|σ| of each state") : null, el("span", { class: "key-changed" }, `exploratory actions (${changed} of ${this.length})`), 1 < head.episode_starts.length ? el("span", { class: "key-start" }, "an episode begins") : null),
         el("div", { class: "film-now" }, this.facts, this.badge),
         el("p", { class: "muted small" }, `Episode ${count(head.episode)}, from interaction ${count(head.interactions)}${head.cut ? "; its first minute" : ""}. Filmed `, (this.age = el("span")), "."),
       ),
@@ -129,7 +129,7 @@ export class Film {
     const facts = [["Action", head.actions[head.action[at]] || String(head.action[at])], ["Return", number(head.return_so_far[at])], ["Picture", `${at + 1} / ${this.length}`]];
     if (head.sigma.length) facts.splice(1, 0, ["|σ|", number(head.sigma[at])]);
     this.facts.replaceChildren(...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
-    this.badge.textContent = head.explored[at] ? (this.row.agent === "eps-greedy" ? "chance chose this action" : "noise changed this action") : "";
+    this.badge.textContent = head.explored[at] ? "exploratory action" : "";
     this.age.textContent = ago(Math.max(0, Date.now() / 1000 - head.unix_seconds));
     this.draw();
   }

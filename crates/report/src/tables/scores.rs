@@ -9,8 +9,7 @@ use sane_stats::{mean, sample_std};
 
 /// The table of one score. Games of the paper that no run plays are rows, too, once any of them is played.
 pub fn score_table(section: &Section, measure: Measure) -> Table {
-    let agents: Vec<usize> =
-        (0..section.agents.len()).filter(|&agent| section.applies(agent, measure)).collect();
+    let agents: Vec<usize> = (0..section.agents.len()).filter(|&agent| section.applies(agent, measure)).collect();
     let on_paper = section.worlds.iter().any(|world| Baseline::of(world).is_some());
     let noise = match measure {
         Measure::Evaluation(noise) if on_paper => Some(noise),

@@ -58,7 +58,7 @@ impl Learner {
     ) -> Result<Self, AgentError> {
         let policy = Policy::untrained(config, world, init, kernel)?;
         let crate::AdamConfig { learning_rate, beta_1, beta_2, epsilon } = config.optimiser;
-        let adam = sane_nn::AdamConfig { learning_rate, beta1: beta_1, beta2: beta_2, epsilon };
+        let adam = sane_nn::AdamHyperparameters { learning_rate, beta1: beta_1, beta2: beta_2, epsilon };
         let adam = Adam::new(kernel, adam, policy.network.layout.len());
         Ok(Self { target: policy.params.clone(), adam, policy, workspace: None })
     }

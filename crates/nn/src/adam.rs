@@ -1,4 +1,7 @@
-//! Adam: gradients in, parameters moved. Fused into a dense layer's weight gradient (`Dense::update`) or applied to a range.
+//! Adam (Kingma and Ba): updates parameters from gradients.
+//!
+//! Two ways to the same step: [`Adam::apply`] takes stored gradients of a range of parameters, and [`Adam::weight_updates`] (in
+//! `dense.rs`) computes the weight gradients of dense layers in the same pass and does not store them.
 
 use crate::buffer::Buffer;
 use crate::error::NnError;
@@ -6,23 +9,22 @@ use crate::kernels::{AdamCoefficients, Kernel};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Constants of the optimiser.
+/// Hyperparameters of the optimiser.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AdamConfig {
-    /// Step size.
+pub struct AdamHyperparameters {
     pub learning_rate: f64,
-    /// Decay of the first moment.
+    /// Decay rate of the first moment.
     pub beta1: f64,
-    /// Decay of the second moment.
+    /// Decay rate of the second moment.
     pub beta2: f64,
-    /// Added to the root of the second moment.
+    /// Added to the square root of the second moment.
     pub epsilon: f64,
 }
 
-/// Moments and step counter. Each step is [`Adam::begin_step`] once, then every parameter moved exactly once.
+/// Moments and step counter. A step is one [`Adam::begin_step`], then one update of every parameter.
 #[derive(Debug, Clone)]
 pub struct Adam {
-    config: AdamConfig,
+    hyperparameters: AdamHyperparameters,
     steps: u64,
     coefficients: AdamCoefficients,
     first: Buffer,
@@ -30,17 +32,17 @@ pub struct Adam {
     kernel: Kernel,
 }
 
-/// Parameters per parallel task; it fixes nothing but the grain.
+/// Parameters per parallel task, and per partial sum of [`global_norm`], whose bits depend on it.
 const TASK: usize = 1 << 14;
 
 impl Adam {
     /// Zero moments for `len` parameters.
-    pub fn new(kernel: Kernel, config: AdamConfig, len: usize) -> Self {
-        let coefficients = coefficients(&config, 1, 1.0);
-        Self { config, steps: 0, coefficients, first: Buffer::zeros(len), second: Buffer::zeros(len), kernel }
+    pub fn new(kernel: Kernel, hyperparameters: AdamHyperparameters, len: usize) -> Self {
+        let coefficients = coefficients(&hyperparameters, 1, 1.0);
+        Self { hyperparameters, steps: 0, coefficients, first: Buffer::zeros(len), second: Buffer::zeros(len), kernel }
     }
 
-    /// Starts the next step: counts it and fixes its bias corrections. Gradients are taken as they are.
+    /// Starts the next step: increments the step counter and computes the bias corrections.
     pub fn begin_step(&mut self) {
         self.begin_clipped_step(1.0);
     }
@@ -48,10 +50,10 @@ impl Adam {
     /// Starts the next step with every gradient multiplied by `gradient_scale` (see [`clip_scale`]).
     pub fn begin_clipped_step(&mut self, gradient_scale: f32) {
         self.steps += 1;
-        self.coefficients = coefficients(&self.config, self.steps, gradient_scale);
+        self.coefficients = coefficients(&self.hyperparameters, self.steps, gradient_scale);
     }
 
-    /// Moves `params[range]` by `gradients[range]`; the unfused path.
+    /// Updates `params[range]` with `gradients[range]`.
     pub fn apply(&mut self, params: &mut [f32], gradients: &[f32], range: Range<usize>) {
         assert_eq!((params.len(), gradients.len()), (self.first.len(), self.first.len()), "adam: another layout");
         let (kernel, coefficients) = (self.kernel, self.coefficients);
@@ -66,12 +68,12 @@ impl Adam {
         }
     }
 
-    /// The constants of the step begun last, and the moments of `range`: for updates fused into another pass.
-    pub(crate) fn parts(&mut self, range: Range<usize>) -> (AdamCoefficients, &mut [f32], &mut [f32]) {
+    /// Coefficients of the current step and moments of `range`, for updates fused into another pass.
+    pub(crate) fn step_state(&mut self, range: Range<usize>) -> (AdamCoefficients, &mut [f32], &mut [f32]) {
         (self.coefficients, &mut self.first[range.clone()], &mut self.second[range])
     }
 
-    /// Steps begun so far.
+    /// Number of steps started so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -86,7 +88,7 @@ impl Adam {
         &self.second
     }
 
-    /// Takes up a saved state.
+    /// Restores a saved state.
     pub fn restore(&mut self, steps: u64, first: &[f32], second: &[f32]) -> Result<(), NnError> {
         for (what, found) in [("the first moments", first.len()), ("the second moments", second.len())] {
             if found != self.first.len() {
@@ -110,14 +112,14 @@ pub fn clip_scale(norm: f32, max_norm: f32) -> f32 {
     (max_norm / (norm + 1e-6)).min(1.0)
 }
 
-fn coefficients(config: &AdamConfig, step: u64, gradient_scale: f32) -> AdamCoefficients {
+fn coefficients(hyperparameters: &AdamHyperparameters, step: u64, gradient_scale: f32) -> AdamCoefficients {
     let t = i32::try_from(step).unwrap_or(i32::MAX);
     AdamCoefficients {
-        beta1: config.beta1 as f32,
-        beta2: config.beta2 as f32,
-        rate: (config.learning_rate / (1.0 - config.beta1.powi(t))) as f32,
-        root_correction: (1.0 / (1.0 - config.beta2.powi(t)).sqrt()) as f32,
-        epsilon: config.epsilon as f32,
+        beta1: hyperparameters.beta1 as f32,
+        beta2: hyperparameters.beta2 as f32,
+        rate: (hyperparameters.learning_rate / (1.0 - hyperparameters.beta1.powi(t))) as f32,
+        root_correction: (1.0 / (1.0 - hyperparameters.beta2.powi(t)).sqrt()) as f32,
+        epsilon: hyperparameters.epsilon as f32,
         gradient_scale,
     }
 }

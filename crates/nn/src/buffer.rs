@@ -1,11 +1,11 @@
-//! One block of `f32` that starts on a cache line: the memory behind parameters, activations and scratch.
+//! Cache-line aligned memory for parameters, activations and scratch.
 
 use std::ops::{Deref, DerefMut};
 
 const CACHE_LINE_BYTES: usize = 64;
 const CACHE_LINE_FLOATS: usize = CACHE_LINE_BYTES / size_of::<f32>();
 
-/// A fixed-length `[f32]` whose first element lies on a 64-byte boundary, so that no 16-lane load straddles two cache lines.
+/// A fixed-length `[f32]` aligned to 64 bytes, so that no 16-lane load straddles two cache lines.
 #[derive(Debug)]
 pub struct Buffer {
     memory: Vec<f32>,
@@ -17,7 +17,7 @@ impl Buffer {
     /// `len` zeros.
     pub fn zeros(len: usize) -> Self {
         let memory = vec![0.0_f32; len + CACHE_LINE_FLOATS];
-        // `align_offset` may decline; the buffer is then merely slower.
+        // `align_offset` is allowed to fail; the buffer is then slower, but correct.
         let first =
             Some(memory.as_ptr().align_offset(CACHE_LINE_BYTES)).filter(|&o| o < CACHE_LINE_FLOATS).unwrap_or(0);
         Self { memory, first, len }

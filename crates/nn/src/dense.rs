@@ -1,38 +1,39 @@
-//! Dense layers: y = x·Wᵀ + b, and the gradients of it. Reads and writes [`Matrix`] rows; weights live in a flat buffer.
+//! Dense layers: forward pass, weight and bias gradients, and the weight gradient fused with Adam's step.
 //!
-//! Forward and weight gradient share out the panels of sixteen outputs among threads; the input gradient is in
-//! `input_gradient.rs`. No result depends on who computes which panel.
-
-mod forward;
-mod update;
-
-pub use update::{DenseUpdate, WeightUpdate};
+//! ```text
+//! y[B,O] = activation(x[B,I] · w[O,I]ᵀ + b[O])        dw[O,I] = dy[B,O]ᵀ · x[B,I]        db[O] = Σ_b dy[b,O]
+//! ```
+//!
+//! Activations are [`Matrix`] rows, weights are panels of sixteen outputs in a flat buffer. Threads take panels as tasks, and no
+//! result depends on which thread computes which panel. The gradient of the inputs is in `input_gradient.rs`, because layers
+//! that read the same features compute theirs together.
 
 use crate::adam::Adam;
 use crate::buffer::Buffer;
 use crate::error::NnError;
-use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product, Steps};
+use crate::kernels::{
+    Accumulator, Activation, AdamCoefficients, Kernel, LANES, NonZeros, Offsets, Prefetch, Product, SparseRow,
+};
 use crate::matrix::{Matrix, into_panels};
-use crate::offsets::Offsets;
 use crate::padded;
 use crate::params::{InputOrder, Layout, TensorId};
+use crate::work_queue::work_queue;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What a dense layer is.
+/// Names and shape of a dense layer.
 #[derive(Debug, Clone)]
 pub struct DenseSpec<'a> {
     /// PyTorch's name of the weight, for example `fc1.weight`.
     pub weight: &'a str,
     /// PyTorch's name of the bias, if there is one.
     pub bias: Option<&'a str>,
-    /// Where its inputs lie in the rows it reads.
+    /// Columns of its inputs in the rows it reads.
     pub inputs: InputOrder,
-    /// Number of outputs.
     pub outputs: usize,
 }
 
-/// One dense layer: shapes, the places of its parameters, and scratch; the parameters themselves are passed in.
+/// One dense layer: shapes, ranges of its parameters in the flat buffers, and scratch. The parameters are passed in.
 #[derive(Debug, Clone)]
 pub struct Dense {
     weight_id: TensorId,
@@ -43,10 +44,10 @@ pub struct Dense {
     pub(crate) outputs: usize,
     pub(crate) kernel: Kernel,
     max_batch: usize,
-    /// Outputs before they are laid into rows: `[panels][B][16]`.
+    /// Outputs before they are copied to rows: `[panels][B][16]`.
     scratch: Buffer,
-    /// What of a single row is not zero.
-    steps: Steps,
+    /// Non-zero inputs of a single example.
+    non_zeros: NonZeros,
     zero: Offsets,
     x_rows: Offsets,
     panel_rows: Offsets,
@@ -54,7 +55,7 @@ pub struct Dense {
     weight_rows: Offsets,
 }
 
-/// Below this many multiply-adds a pass runs on the calling thread: waking another would take longer.
+/// Below this many multiply-adds a pass runs on the calling thread: waking another thread would take longer.
 pub(crate) const SMALL_WORK: usize = 1 << 17;
 
 /// Panels per parallel task: two, which is the width of the AVX-512 tile.
@@ -63,11 +64,11 @@ const TASK_PANELS: usize = 2;
 /// Rows of a weight panel per pass of the weight gradient, so that the inputs of a batch stay in the second-level cache.
 const WEIGHT_ROWS: usize = 768;
 
-/// Largest batch whose output gradients a task lays into panels of its own before it uses them.
+/// Largest batch whose output gradients a task packs into panels before it uses them.
 const PANEL_BATCH: usize = 64;
 
 impl Dense {
-    /// Adds the layer's tensors to `layout`. `max_batch` is the largest number of rows it will ever see.
+    /// Checks the shape and adds the layer's tensors to `layout`. `max_batch` is the largest batch it will be used with.
     pub fn new(kernel: Kernel, spec: &DenseSpec<'_>, max_batch: usize, layout: &mut Layout) -> Result<Self, NnError> {
         let (inputs, outputs) = (spec.inputs.width(), spec.outputs);
         let layer = || spec.weight.trim_end_matches(".weight").to_owned();
@@ -94,7 +95,7 @@ impl Dense {
             kernel,
             max_batch,
             scratch: Buffer::zeros(max_batch * padded(outputs)),
-            steps: Steps::with_room_for(inputs),
+            non_zeros: NonZeros::with_capacity(inputs),
             zero: Offsets::every(0, 1),
             x_rows: Offsets::every(1, max_batch),
             panel_rows: Offsets::every(LANES, max_batch),
@@ -103,43 +104,108 @@ impl Dense {
         })
     }
 
-    /// Columns of the input that are read; it may have more.
+    /// Columns of the input that are read; a matrix may have more.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.outputs
     }
 
-    /// The weight tensor.
     pub fn weight(&self) -> TensorId {
         self.weight_id
     }
 
-    /// The bias tensor.
     pub fn bias(&self) -> Option<TensorId> {
         self.bias_id
     }
 
-    /// Place of the bias in the flat buffers.
+    /// Range of the bias in the flat buffers.
     pub fn bias_range(&self) -> Option<Range<usize>> {
         self.bias.clone()
     }
 
-    /// Place of the weight in the flat buffers.
+    /// Range of the weight in the flat buffers.
     pub fn weight_range(&self) -> Range<usize> {
         self.weight.clone()
     }
 
-    /// gradients: dW[O,I] = dy[B,O]ᵀ · x[B,I] and db[O] = Σ_b dy[b]; what was there is overwritten.
+    /// y[B,O] = activation(x[B,I] · w[O,I]ᵀ + b[O]). A single row, as in acting, reads only the weights of its non-zero inputs;
+    /// the bits are those of the same row in a batch.
+    pub fn forward(&mut self, params: &[f32], x: &Matrix, y: &mut Matrix, activation: Activation) {
+        let batch = x.rows();
+        assert!(self.inputs <= x.cols(), "dense forward: x has {} columns, the layer reads {}", x.cols(), self.inputs);
+        assert_eq!(
+            (y.rows(), y.cols()),
+            (batch, self.outputs),
+            "dense forward: y is not [B={batch}, O={}]",
+            self.outputs
+        );
+        assert!(batch <= self.max_batch, "dense forward: batch {batch} exceeds {}", self.max_batch);
+        if batch == 1 {
+            self.forward_row(params, x.row(0), y.padded_row_mut(0), activation);
+        } else {
+            self.forward_rows(params, x, y, activation);
+        }
+    }
+
+    fn forward_row(&mut self, params: &[f32], x: &[f32], y: &mut [f32], activation: Activation) {
+        self.non_zeros.set(&x[..self.inputs]);
+        let (weight, bias) = (&params[self.weight.clone()], self.bias.clone().map(|range| &params[range]));
+        run_tasks(self.inputs * self.outputs, y, TASK_PANELS * LANES, |task, out| {
+            let first = task * TASK_PANELS;
+            let row = SparseRow {
+                non_zeros: &self.non_zeros,
+                b: &weight[first * self.inputs * LANES..],
+                b_panel: self.inputs * LANES,
+                bias: bias.map(|bias| &bias[first * LANES..]),
+            };
+            self.kernel.sparse_row(row, out, activation);
+        });
+    }
+
+    fn forward_rows(&mut self, params: &[f32], x: &Matrix, y: &mut Matrix, activation: Activation) {
+        let (batch, panels) = (x.rows(), padded(self.outputs) / LANES);
+        let (weight, bias) = (&params[self.weight.clone()], self.bias.clone().map(|range| &params[range]));
+        self.x_rows.respace(x.stride());
+        let work = batch * self.inputs * self.outputs;
+        let scratch = &mut self.scratch[..batch * panels * LANES];
+        run_tasks(work, scratch, TASK_PANELS * batch * LANES, |task, out| {
+            let first = task * TASK_PANELS;
+            let product = Product {
+                a: x.as_slice(),
+                rows: &self.x_rows,
+                row_count: batch,
+                segments: &self.zero,
+                segment_count: 1,
+                length: self.inputs,
+                step: 1,
+                b: &weight[first * self.inputs * LANES..],
+                b_stride: LANES,
+                b_panel: self.inputs * LANES,
+                panels: out.len() / (batch * LANES),
+                c_rows: &self.panel_rows,
+                c_panel: batch * LANES,
+                prefetch: Prefetch::BlockOfB,
+            };
+            let start = bias.map_or(Accumulator::Zero, |bias| Accumulator::Bias(&bias[first * LANES..]));
+            self.kernel.product(&product, start, out, activation);
+        });
+        for (b, row) in y.as_mut_slice().chunks_mut(panels * LANES).enumerate() {
+            for (panel, out) in row.chunks_mut(LANES).enumerate() {
+                out.copy_from_slice(&scratch[(panel * batch + b) * LANES..][..LANES]);
+            }
+        }
+    }
+
+    /// dW[O,I] = dy[B,O]ᵀ · x[B,I] and db[O] = Σ_b dy[b], overwriting the layer's ranges of `gradients`.
     pub fn gradient(&self, gradients: &mut [f32], x: &Matrix, dy: &Matrix) {
         self.bias_gradient(gradients, dy);
         let panel_len = self.inputs * LANES;
         let run = |(task, g): (usize, &mut [f32])| {
             self.for_each_block(x, dy, task, g.len() / panel_len, |product, at| {
-                self.kernel.product(product, From::Zero, &mut g[at..], Activation::Linear);
+                self.kernel.product(product, Accumulator::Zero, &mut g[at..], Activation::Linear);
             });
         };
         let g = &mut gradients[self.weight.clone()];
@@ -151,7 +217,7 @@ impl Dense {
     }
 
     /// db[O] = Σ_b dy[b], in the order of the batch.
-    pub fn bias_gradient(&self, gradients: &mut [f32], dy: &Matrix) {
+    fn bias_gradient(&self, gradients: &mut [f32], dy: &Matrix) {
         assert_eq!(dy.cols(), self.outputs, "dense gradient: dy is not [B, O={}]", self.outputs);
         if let Some(range) = self.bias.clone() {
             let sums = &mut gradients[range];
@@ -160,7 +226,7 @@ impl Dense {
         }
     }
 
-    /// The bias's gradient and Adam's step on it; `gradients` holds the one in between. The weight's is a [`WeightUpdate`].
+    /// The bias gradient, stored in `gradients`, and Adam's step with it. The weight has [`Adam::weight_updates`].
     pub fn update_bias(&self, params: &mut [f32], adam: &mut Adam, gradients: &mut [f32], dy: &Matrix) {
         self.bias_gradient(gradients, dy);
         if let Some(range) = self.bias.clone() {
@@ -172,7 +238,8 @@ impl Dense {
         x.rows() * self.inputs * self.outputs < SMALL_WORK
     }
 
-    /// The weight gradient of the panels of one task, block by block of inputs; `visit` gets the place of the block.
+    /// The products that are the weight gradient of one task's panels, one per block of inputs; `visit` also gets the offset of
+    /// the block in the panels.
     fn for_each_block(
         &self,
         x: &Matrix,
@@ -190,10 +257,10 @@ impl Dense {
             self.outputs
         );
         let (batch, column) = (x.rows(), task * TASK_PANELS * LANES);
-        let mut laid = [0.0; TASK_PANELS * PANEL_BATCH * LANES];
+        let mut packed = [0.0; TASK_PANELS * PANEL_BATCH * LANES];
         let (b, b_stride, b_panel) = if batch <= PANEL_BATCH {
-            into_panels(dy.as_slice(), dy.stride(), column, panels, &mut laid);
-            (&laid[..], LANES, batch * LANES)
+            into_panels(dy.as_slice(), dy.stride(), column, panels, &mut packed);
+            (&packed[..], LANES, batch * LANES)
         } else {
             (&dy.as_slice()[column..], dy.stride(), LANES)
         };
@@ -214,11 +281,93 @@ impl Dense {
                 panels,
                 c_rows: &self.weight_rows,
                 c_panel: self.inputs * LANES,
-                ahead: Ahead::Nothing,
+                prefetch: Prefetch::Nothing,
             };
             visit(&product, first * LANES);
             first += count;
         }
+    }
+}
+
+/// A layer whose weight is to be updated, with its inputs x[B,I] and the gradient dy[B,O] of its outputs.
+#[derive(Debug, Clone, Copy)]
+pub struct DenseUpdate<'a> {
+    pub layer: &'a Dense,
+    pub x: &'a Matrix,
+    pub dy: &'a Matrix,
+}
+
+/// One task of a weight update: some outputs of one layer, independent of all other tasks.
+#[derive(Debug)]
+pub struct WeightUpdate<'a> {
+    of: DenseUpdate<'a>,
+    task: usize,
+    coefficients: AdamCoefficients,
+    slices: ParameterSlices<'a>,
+}
+
+impl WeightUpdate<'_> {
+    /// dW = dyᵀ·x of these outputs and Adam's step with it in one pass; the gradient is not stored.
+    pub fn run(self) {
+        let Self { of: DenseUpdate { layer, x, dy }, task, coefficients, slices: ParameterSlices { p, m, v } } = self;
+        let panels = p.len() / (layer.inputs * LANES);
+        layer.for_each_block(x, dy, task, panels, |product, at| {
+            layer.kernel.product_adam(product, &coefficients, &mut p[at..], &mut m[at..], &mut v[at..]);
+        });
+    }
+}
+
+impl Adam {
+    /// The step of the weights of `layers`, given in the order of the flat buffers, as tasks that may run in any order and in
+    /// parallel. Call it once per [`Adam::begin_step`], after the input gradients, which need the old weights.
+    pub fn weight_updates<'a>(
+        &'a mut self,
+        params: &'a mut [f32],
+        layers: impl Iterator<Item = DenseUpdate<'a>> + Send,
+    ) -> impl Iterator<Item = WeightUpdate<'a>> + Send {
+        let (coefficients, m, v) = self.step_state(0..params.len());
+        let (mut left, mut first) = (ParameterSlices { p: params, m, v }, 0);
+        layers.flat_map(move |of| {
+            let Range { start, end } = of.layer.weight.clone();
+            assert!(first <= start, "adam: layers out of order");
+            left.split_off(start - first);
+            first = end;
+            left.split_off(end - start)
+                .chunks(TASK_PANELS * of.layer.inputs * LANES)
+                .enumerate()
+                .map(move |(task, slices)| WeightUpdate { of, task, coefficients, slices })
+        })
+    }
+}
+
+/// Parameters with their first and second moments, over one range.
+#[derive(Debug)]
+struct ParameterSlices<'a> {
+    p: &'a mut [f32],
+    m: &'a mut [f32],
+    v: &'a mut [f32],
+}
+
+impl<'a> ParameterSlices<'a> {
+    /// Splits off the first `len`.
+    fn split_off(&mut self, len: usize) -> Self {
+        let first = |slice: &mut &'a mut [f32]| slice.split_off_mut(..len).expect("the layout holds all layers");
+        Self { p: first(&mut self.p), m: first(&mut self.m), v: first(&mut self.v) }
+    }
+
+    fn chunks(self, len: usize) -> impl Iterator<Item = Self> + Send {
+        let chunks = self.p.chunks_mut(len).zip(self.m.chunks_mut(len)).zip(self.v.chunks_mut(len));
+        chunks.map(|((p, m), v)| Self { p, m, v })
+    }
+}
+
+/// Splits `out` into tasks of `len` floats and runs them, on all threads if `work` multiply-adds are enough to wake them.
+fn run_tasks(work: usize, out: &mut [f32], len: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
+    let tasks = out.chunks_mut(len).enumerate();
+    if work < SMALL_WORK {
+        tasks.for_each(|(task, out)| run(task, out));
+    } else {
+        work_queue(tasks, |(task, out)| run(task, out));
     }
 }
 

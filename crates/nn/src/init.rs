@@ -1,11 +1,10 @@
-//! First values of parameters, drawn from the caller's stream in PyTorch's order of elements.
+//! Initialisation of parameters from the caller's random stream, in PyTorch's order of elements.
 
 use crate::params::{Layout, TensorId};
 
-/// How a tensor begins.
+/// Distribution of a tensor's initial values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Init {
-    /// One value everywhere.
     Constant(f32),
     /// U[−a, a] with a = √(6 / (fan_in + fan_out)); Glorot and Bengio.
     GlorotUniform,
@@ -18,8 +17,8 @@ pub enum Init {
 }
 
 impl Layout {
-    /// Draws one tensor of `flat`. `uniform` gives independent numbers of [0, 1). Fans follow from the tensor's shape: a
-    /// weight `[outputs, inputs, window…]` has fan_in = inputs · window and fan_out = outputs · window; for a vector both are
+    /// Draws the values of one tensor of `flat`. `uniform` returns independent numbers in [0, 1). Fans follow from the tensor's
+    /// shape: a weight `[outputs, inputs, window…]` has fan_in = inputs · window and fan_out = outputs · window; for a vector both are
     /// its length, so biases that depend on their layer's inputs are drawn with [`Init::Uniform`].
     pub fn initialise(&self, flat: &mut [f32], id: TensorId, init: Init, uniform: &mut dyn FnMut() -> f64) {
         let shape = self.shape(id);
@@ -48,7 +47,7 @@ fn fans(shape: &[usize]) -> (f64, f64) {
     }
 }
 
-/// One standard normal number by Box–Muller; the second of the pair is left, so that each value costs two draws.
+/// One standard normal number by Box–Muller; the second of the pair is discarded, so each value costs two draws.
 fn normal(uniform: &mut dyn FnMut() -> f64) -> f64 {
     let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
     radius * (std::f64::consts::TAU * uniform()).cos()

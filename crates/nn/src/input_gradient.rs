@@ -1,41 +1,39 @@
-//! dX of dense layers: gradients of one or several layers that read the same features, added into one matrix.
+//! The input gradient of dense layers: of one layer, or of several that read the same features, summed into one matrix.
 //!
 //! ```text
 //! dx[B,I] = Σ_layers dy[B,O] · w[O,I]
 //! ```
 //!
-//! The weights lie in panels of outputs, so the transposed product dxᵀ[I,B] = wᵀ·dyᵀ is the one that reads them in order:
-//! sixteen examples are the lanes. Tasks are fixed ranges of inputs; a second pass turns dxᵀ back into rows.
+//! The weights are panels of outputs, so the transposed product dxᵀ[I,B] = wᵀ·dyᵀ reads them in memory order, with sixteen
+//! examples as the lanes. Tasks are fixed ranges of inputs; a second pass transposes dxᵀ into rows.
 
 use crate::buffer::Buffer;
 use crate::dense::{Dense, SMALL_WORK};
-use crate::in_order::in_order;
-use crate::kernels::{Activation, Ahead, From, Kernel, LANES, Product};
+use crate::kernels::{Accumulator, Activation, Kernel, LANES, Offsets, Prefetch, Product};
 use crate::matrix::Matrix;
-use crate::offsets::Offsets;
 use crate::padded;
+use crate::work_queue::work_queue;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// One layer's share of an input gradient.
+/// One layer's contribution to an input gradient.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
-    /// The layer.
     pub layer: &'a Dense,
     /// Gradient of its outputs.
     pub dy: &'a Matrix,
-    /// One factor per input, by which the layer's input had been scaled: its share is multiplied by it. Only the first head
+    /// One factor per input, by which the layer's input was scaled: the contribution is multiplied by it. Only the first head
     /// of a list may have one.
     pub input_scale: Option<&'a [f32]>,
 }
 
-/// Scratch for input gradients of a given width; nothing is allocated after construction.
+/// Computes input gradients; holds the scratch memory, so that nothing is allocated after construction.
 #[derive(Debug, Clone)]
 pub struct InputGradient {
     kernel: Kernel,
     width: usize,
     max_batch: usize,
-    /// dyᵀ of each head in turn: `[batch panels][O][16]`.
+    /// dyᵀ of each head: `[batch panels][O][16]`.
     dy_columns: Vec<Buffer>,
     /// dxᵀ: `[ranges][batch panels][RANGE][16]`.
     dx_columns: Buffer,
@@ -47,7 +45,7 @@ pub struct InputGradient {
 const RANGE: usize = 224;
 
 impl InputGradient {
-    /// Room for the gradients of `layers`, listed in the order in which they will be passed as heads.
+    /// Scratch for the gradients of `layers`, listed in the order in which they will be passed as heads.
     pub fn new(kernel: Kernel, layers: &[&Dense], max_batch: usize) -> Self {
         let width = layers.iter().map(|layer| layer.inputs).max().unwrap_or(0);
         let batch = padded(max_batch);
@@ -65,7 +63,7 @@ impl InputGradient {
         }
     }
 
-    /// Overwrites the first columns of `dx`, as many as the widest head has inputs, with the sum of the heads' shares.
+    /// Overwrites the first columns of `dx`, as many as the widest head has inputs, with the sum of the heads' contributions.
     pub fn compute(&mut self, params: &[f32], heads: &[Head<'_>], dx: &mut Matrix) {
         let batch = dx.rows();
         assert_eq!(heads.len(), self.segments.len(), "input gradient: built for another number of heads");
@@ -106,9 +104,9 @@ impl InputGradient {
                     panels: batch_panels,
                     c_rows: &self.range_rows,
                     c_panel: RANGE * LANES,
-                    ahead: Ahead::RowsOfA,
+                    prefetch: Prefetch::RowsOfA,
                 };
-                self.kernel.product(&product, From::C, out, Activation::Linear);
+                self.kernel.product(&product, Accumulator::C, out, Activation::Linear);
                 if let Some(scale) = head.input_scale {
                     for panel in out.chunks_mut(RANGE * LANES) {
                         for (row, &factor) in panel.chunks_mut(LANES).zip(&scale[first..first + count]) {
@@ -121,19 +119,19 @@ impl InputGradient {
         if work < SMALL_WORK {
             dx_columns.chunks_mut(task).enumerate().for_each(run);
         } else {
-            in_order(dx_columns.chunks_mut(task).enumerate(), run);
+            work_queue(dx_columns.chunks_mut(task).enumerate(), run);
         }
         let (kernel, width, stride) = (self.kernel, self.width, dx.stride());
-        let turn = |(panel, rows): (usize, &mut [f32])| {
+        let transpose = |(panel, rows): (usize, &mut [f32])| {
             for (range, block) in dx_columns.chunks(task).enumerate() {
                 let block = &block[panel * RANGE * LANES..][..RANGE * LANES];
                 columns_to_rows(kernel, block, range * RANGE..width.min((range + 1) * RANGE), rows, stride);
             }
         };
         if work < SMALL_WORK {
-            dx.as_mut_slice().chunks_mut(LANES * stride).enumerate().for_each(turn);
+            dx.as_mut_slice().chunks_mut(LANES * stride).enumerate().for_each(transpose);
         } else {
-            dx.as_mut_slice().par_chunks_mut(LANES * stride).enumerate().for_each(turn);
+            dx.as_mut_slice().par_chunks_mut(LANES * stride).enumerate().for_each(transpose);
         }
     }
 }
@@ -146,15 +144,15 @@ fn transpose_rows(kernel: Kernel, dy: &Matrix, columns: &mut [f32]) {
         let out = &mut columns[panel * stride * LANES..][..stride * LANES];
         for (n, out) in out.chunks_mut(LANES * LANES).enumerate() {
             block.fill(0.0);
-            for (row, place) in rows.chunks(stride).zip(block.chunks_mut(LANES)) {
-                place.copy_from_slice(&row[n * LANES..(n + 1) * LANES]);
+            for (row, out) in rows.chunks(stride).zip(block.chunks_mut(LANES)) {
+                out.copy_from_slice(&row[n * LANES..(n + 1) * LANES]);
             }
             kernel.transpose(&block, out, LANES);
         }
     }
 }
 
-/// One range of inputs of one batch panel of dxᵀ as columns `range` of the rows of its examples.
+/// Transposes one range of inputs of one batch panel of dxᵀ to columns `range` of the rows of its examples.
 fn columns_to_rows(kernel: Kernel, block: &[f32], range: Range<usize>, rows: &mut [f32], stride: usize) {
     let whole = if rows.len() == LANES * stride { range.len() / LANES * LANES } else { 0 };
     if 0 < whole {
@@ -238,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn two_heads_add_their_shares_on_every_kernel() {
+    fn two_heads_add_their_contributions_on_every_kernel() {
         for kernel in Kernel::available() {
             check(kernel, (300, 6, [70, 17]), 32);
             check(kernel, (33, 0, [1, 20]), 5);

@@ -1,39 +1,33 @@
-//! The fast kernels, chosen at run time. All `unsafe` of the project stands in this module and its children.
+//! The vector kernels, compiled for several instruction sets and selected at run time. All `unsafe` code of the workspace is in
+//! this module and its children.
 //!
-//! Data flow: layers describe their arithmetic by safe slices and offset tables; the methods of [`Kernel`] check every length
-//! once and call the path of this processor. A [`Kernel`] can only be had for a path the processor can run, which is the
-//! safety argument of every call below.
-
-mod elementwise;
-mod gaussian;
-mod lanes;
-mod layouts;
-mod product;
-mod sinks;
-mod sparse_row;
-mod tiles;
-mod transform;
-mod winograd;
+//! Layers describe their arithmetic by safe slices and offset tables. Each child file begins with the methods of [`Kernel`]
+//! that check all lengths; below them are the unchecked bodies, written once over [`lanes::Lanes`]. The safety argument of
+//! every call is the same: a [`Kernel`] exists only for instructions that the processor has, and the lengths are checked.
+//!
+//! Reading order: `lanes.rs` (sixteen floats on each instruction set), `product.rs` (the matrix product behind every layer),
+//! `sparse_row.rs` (its variant for a single example), `elementwise.rs`, `packing.rs`, `gaussian.rs`, `peak.rs`, and for Winograd's
+//! convolution `tiles.rs`, `transform.rs`, `winograd.rs`.
 
 use crate::error::NnError;
 pub use elementwise::AdamCoefficients;
-use gaussian::Shape;
-pub(crate) use product::Ahead;
-use product::Source;
-use sinks::{Store, Update};
-pub(crate) use sparse_row::{SparseRow, Steps};
+use gaussian::NoiseShape;
+pub use product::Activation;
+pub(crate) use product::{Accumulator, Offsets, Prefetch, Product};
+use product::{AdamUpdate, Source, Store};
+pub(crate) use sparse_row::{NonZeros, SparseRow};
 use std::ops::Range;
-pub(crate) use tiles::{Biased, Grid, POSITIONS, Patch, Placed, Tiles, position_len};
+pub(crate) use tiles::{POSITIONS, PanelBias, Patch, TileGrid, TileSlot, TileSlots, position_stride};
 
-/// Number of lanes; all widths are padded to a multiple of it.
+/// Lanes of a vector; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
 
-/// The set of kernels to compute with. Owning one proves that this processor has its instructions.
+/// An instruction set to compute with. A value exists only if this processor has its instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kernel(Path);
+pub struct Kernel(InstructionSet);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Path {
+enum InstructionSet {
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
@@ -47,7 +41,7 @@ impl Kernel {
         Self::available()[0]
     }
 
-    /// All that this processor can run, fastest first; the last is always the portable one.
+    /// All that this processor can run, fastest first; the last is the portable one.
     pub fn available() -> Vec<Self> {
         let mut kernels = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -56,13 +50,13 @@ impl Kernel {
                 && is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("fma")
             {
-                kernels.push(Self(Path::Avx512));
+                kernels.push(Self(InstructionSet::Avx512));
             }
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                kernels.push(Self(Path::Avx2));
+                kernels.push(Self(InstructionSet::Avx2));
             }
         }
-        kernels.push(Self(Path::Portable));
+        kernels.push(Self(InstructionSet::Portable));
         kernels
     }
 
@@ -79,16 +73,16 @@ impl Kernel {
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Path::Avx512 => "avx512",
+            InstructionSet::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
-            Path::Avx2 => "avx2",
-            Path::Portable => "portable",
+            InstructionSet::Avx2 => "avx2",
+            InstructionSet::Portable => "portable",
         }
     }
 }
 
-/// Compiles each kernel three times, once per path, each with the instructions of that path enabled.
-macro_rules! on_every_path {
+/// Compiles each kernel three times, once per instruction set, with its instructions enabled.
+macro_rules! for_every_instruction_set {
     ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? = $generic:path;)*) => {
         #[cfg(target_arch = "x86_64")]
         mod avx512 {
@@ -121,29 +115,35 @@ macro_rules! on_every_path {
     };
 }
 
-/// Calls the path of `kernel`.
+/// Calls the variant compiled for the instruction set of `kernel`.
 macro_rules! dispatch {
     ($kernel:expr, $name:ident($($arg:expr),*)) => {
-        // SAFETY: a `Kernel` exists only for a path this processor has; the caller of the macro has checked the lengths.
+        // SAFETY: a `Kernel` exists only for instructions this processor has; the caller of the macro has checked the lengths.
         unsafe {
             match $kernel.0 {
                 #[cfg(target_arch = "x86_64")]
-                Path::Avx512 => avx512::$name($($arg),*),
+                InstructionSet::Avx512 => avx512::$name($($arg),*),
                 #[cfg(target_arch = "x86_64")]
-                Path::Avx2 => avx2::$name($($arg),*),
-                Path::Portable => portable::$name($($arg),*),
+                InstructionSet::Avx2 => avx2::$name($($arg),*),
+                InstructionSet::Portable => portable::$name($($arg),*),
             }
         }
     };
 }
 
-mod request;
-mod vectors;
+// The macros above must precede the modules that use them.
+mod elementwise;
+mod gaussian;
+mod lanes;
+mod packing;
+mod peak;
+mod product;
+mod sparse_row;
+mod tiles;
+mod transform;
+mod winograd;
 
-pub use request::Activation;
-pub(crate) use request::{From, Product};
-
-on_every_path! {
+for_every_instruction_set! {
     fn dot(x: &[f32], y: &[f32]) -> f32 = elementwise::dot;
     fn axpy(y: &mut [f32], alpha: f32, x: &[f32]) = elementwise::axpy;
     fn axpy_relu(y: &mut [f32], alpha: f32, x: &[f32]) = elementwise::axpy_relu;
@@ -152,75 +152,25 @@ on_every_path! {
     fn add(y: &mut [f32], x: &[f32]) = elementwise::add;
     fn scale(y: &mut [f32], alpha: f32) = elementwise::scale;
     fn relu(y: &mut [f32]) = elementwise::relu;
-    fn mask(d: &mut [f32], h: &[f32]) = elementwise::mask;
+    fn relu_backward(d: &mut [f32], h: &[f32]) = elementwise::relu_backward;
     fn column_sums(sums: &mut [f32], d: &[f32], stride: usize) = elementwise::column_sums;
     fn adam(k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) = elementwise::adam;
-    fn digests(out: &mut [u32], x: &[f32], width: usize) = layouts::digests;
-    fn has_same_bits(a: &[f32], b: &[f32]) -> bool = layouts::has_same_bits;
-    fn bytes_to_floats(out: &mut [f32], bytes: &[u8], factor: f32) = layouts::bytes_to_floats;
-    fn bytes_to_blocks(out: &mut [f32], bytes: &[u8], shape: (usize, usize), factor: f32) = layouts::bytes_to_blocks;
-    fn transpose(from: &[f32], to: &mut [f32], to_stride: usize) = layouts::transpose;
-    fn multiply_adds(rounds: u64, x: f32) -> f32 = elementwise::multiply_adds;
-    fn flop_per_round() -> u64 = elementwise::flop_per_round_on;
-    fn fill_gaussian(out: &mut [f32], seed: u64, shape: Shape) = gaussian::fill_on;
-    fn product_store(source: Source<'_>, sink: Store<'_>) = product::store;
-    fn product_adam(source: Source<'_>, sink: Update<'_>) = product::update;
+    fn digests(out: &mut [u32], x: &[f32], width: usize) = packing::digests;
+    fn has_same_bits(a: &[f32], b: &[f32]) -> bool = packing::has_same_bits;
+    fn bytes_to_floats(out: &mut [f32], bytes: &[u8], factor: f32) = packing::bytes_to_floats;
+    fn bytes_to_blocks(out: &mut [f32], bytes: &[u8], shape: (usize, usize), factor: f32) = packing::bytes_to_blocks;
+    fn transpose(from: &[f32], to: &mut [f32], to_stride: usize) = packing::transpose;
+    fn multiply_adds(rounds: u64, x: f32) -> (f32, u64) = peak::multiply_adds;
+    fn fill_gaussian(out: &mut [f32], seed: u64, shape: NoiseShape) = gaussian::fill;
+    fn product_store(source: Source<'_>, sink: Store<'_>) = product::product;
+    fn product_adam(source: Source<'_>, sink: AdamUpdate<'_>) = product::product;
     fn sparse_row(row: SparseRow<'_>, c: &mut [f32], is_rectified: bool) = sparse_row::sparse_row;
-    fn winograd_data(grid: &Grid, x: &[f32], tiles: Tiles<'_>, v: &mut [f32]) = winograd::data;
-    fn winograd_data_adjoint(grid: &Grid, v: &[f32], tiles: Tiles<'_>, panel: usize, dx: &mut [f32]) = winograd::data_adjoint;
-    fn winograd_result(grid: &Grid, m: &[f32], tiles: Tiles<'_>, panel: Biased<'_>, y: &mut [f32]) = winograd::result;
-    fn winograd_result_adjoint(grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32]) = winograd::result_adjoint;
-    fn winograd_filter(grid: &Grid, weights: &[f32], u: &mut [f32]) = winograd::filter;
-    fn winograd_filter_across(grid: &Grid, weights: &[f32], panel: usize, u: &mut [f32]) = winograd::filter_across;
-    fn winograd_filter_adjoint(grid: &Grid, u: &[f32], rows: Range<usize>, does_add: bool, weights: &mut [f32])
+    fn winograd_input(grid: &TileGrid, x: &[f32], tiles: TileSlots<'_>, v: &mut [f32]) = winograd::input;
+    fn winograd_input_adjoint(grid: &TileGrid, v: &[f32], tiles: TileSlots<'_>, panel: usize, dx: &mut [f32]) = winograd::input_adjoint;
+    fn winograd_output(grid: &TileGrid, m: &[f32], tiles: TileSlots<'_>, panel: PanelBias<'_>, y: &mut [f32]) = winograd::output;
+    fn winograd_output_adjoint(grid: &TileGrid, dy: &[f32], tiles: TileSlots<'_>, w: &mut [f32]) = winograd::output_adjoint;
+    fn winograd_filter(grid: &TileGrid, weights: &[f32], u: &mut [f32]) = winograd::filter;
+    fn winograd_filter_transposed(grid: &TileGrid, weights: &[f32], panel: usize, u: &mut [f32]) = winograd::filter_transposed;
+    fn winograd_filter_adjoint(grid: &TileGrid, u: &[f32], rows: Range<usize>, does_add: bool, weights: &mut [f32])
         = winograd::filter_adjoint;
-}
-
-/// Winograd's transforms; each checks its addresses itself. What they compute stands in `kernels/winograd.rs`.
-impl Kernel {
-    pub(crate) fn winograd_data(self, grid: &Grid, x: &[f32], tiles: Tiles<'_>, v: &mut [f32]) {
-        dispatch!(self, winograd_data(grid, x, tiles, v))
-    }
-
-    pub(crate) fn winograd_data_adjoint(self, grid: &Grid, v: &[f32], tiles: Tiles<'_>, panel: usize, dx: &mut [f32]) {
-        dispatch!(self, winograd_data_adjoint(grid, v, tiles, panel, dx))
-    }
-
-    pub(crate) fn winograd_result(self, grid: &Grid, m: &[f32], tiles: Tiles<'_>, panel: Biased<'_>, y: &mut [f32]) {
-        dispatch!(self, winograd_result(grid, m, tiles, panel, y))
-    }
-
-    pub(crate) fn winograd_result_adjoint(self, grid: &Grid, dy: &[f32], tiles: Tiles<'_>, w: &mut [f32]) {
-        dispatch!(self, winograd_result_adjoint(grid, dy, tiles, w))
-    }
-
-    pub(crate) fn winograd_filter(self, grid: &Grid, weights: &[f32], u: &mut [f32]) {
-        dispatch!(self, winograd_filter(grid, weights, u))
-    }
-
-    pub(crate) fn winograd_filter_across(self, grid: &Grid, weights: &[f32], panel: usize, u: &mut [f32]) {
-        dispatch!(self, winograd_filter_across(grid, weights, panel, u))
-    }
-
-    pub(crate) fn winograd_filter_adjoint(
-        self,
-        grid: &Grid,
-        u: &[f32],
-        rows: Range<usize>,
-        does_add: bool,
-        weights: &mut [f32],
-    ) {
-        dispatch!(self, winograd_filter_adjoint(grid, u, rows, does_add, weights))
-    }
-}
-
-/// What the processor can do at best.
-impl Kernel {
-    /// Computes `rounds` rounds of multiply-adds in registers alone and returns their number of floating-point operations:
-    /// timed by the caller, it is the peak that the layers are measured against.
-    pub fn multiply_adds(self, rounds: u64) -> u64 {
-        let x = std::hint::black_box(0.5);
-        std::hint::black_box(dispatch!(self, multiply_adds(rounds, x)));
-        rounds * dispatch!(self, flop_per_round())
-    }
 }

@@ -1,13 +1,18 @@
-//! CPU engine: knows shapes, not rewards.
+//! CPU engine for small networks: convolutions, dense layers, Adam. It knows shapes, not states, actions or rewards.
 //!
-//! A network is composed of a [`Torso`] (convolutions, also none) and [`Dense`] layers. Layers own shapes and scratch; all
-//! parameters live in flat buffers that share one [`Layout`]: online weights, target weights, gradients, Adam's moments.
-//! After construction nothing is allocated. Work is shared out on rayon's current pool, and no result depends on the number
-//! of its threads. [`Kernel`] chooses the instructions and offers the vector arithmetic for what lies between layers.
+//! A network consists of a [`Torso`] (any number of convolutions) and [`Dense`] layers. Layers own shapes and scratch memory;
+//! all parameters live in flat buffers that share one [`Layout`]: online weights, target weights, gradients, Adam's moments.
+//! [`Kernel`] selects the instruction set and has the vector arithmetic for what happens between layers. Nothing is allocated
+//! after construction. Passes run on rayon's current thread pool, and no bit of a result depends on its number of threads.
 //!
-//! Dimension letters: B examples of a batch, I inputs, O outputs, F features of the torso, A actions.
+//! Dimension letters: B examples of a batch, I inputs, O outputs, F features of the torso, A actions. `dx` is the gradient of the
+//! loss with respect to `x`. A panel is sixteen columns of a matrix, stored contiguously; sixteen is the number of vector lanes.
 //!
-//! # A train step, composed
+//! Reading order: `params.rs` (layout of the parameters), `dense.rs`, `input_gradient.rs`, `conv.rs` and `winograd.rs` (two
+//! methods for the same layer), `torso.rs` (the convolutions of a batch), `adam.rs`; then `kernels.rs` and its children, which
+//! hold all `unsafe` code. `reference.rs` defines in naive f64 loops what the layers must compute.
+//!
+//! # A train step
 //!
 //! ```
 //! use sane_nn::*;
@@ -30,7 +35,7 @@
 //!
 //! // Parameters, gradients, optimiser: buffers of that layout.
 //! let mut online = layout.zeros();
-//! let mut random = 1_u32; // any source of uniform numbers of [0, 1)
+//! let mut random = 1_u32; // any source of uniform numbers in [0, 1)
 //! let mut uniform = || {
 //!     random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
 //!     f64::from(random) / 4_294_967_296.0
@@ -40,8 +45,8 @@
 //!     layout.initialise(&mut online, id, init, &mut uniform);
 //! }
 //! let mut gradients = layout.zeros();
-//! let config = AdamConfig { learning_rate: 6.25e-5, beta1: 0.9, beta2: 0.999, epsilon: 1.5e-4 };
-//! let mut adam = Adam::new(kernel, config, layout.len());
+//! let adam = AdamHyperparameters { learning_rate: 6.25e-5, beta1: 0.9, beta2: 0.999, epsilon: 1.5e-4 };
+//! let mut adam = Adam::new(kernel, adam, layout.len());
 //!
 //! // Activations and their gradients.
 //! let mut trace = torso.trace();
@@ -70,40 +75,47 @@
 //!     DenseUpdate { layer: &fc1, x: &features, dy: &d_hidden },
 //!     DenseUpdate { layer: &fc2, x: &hidden, dy: &d_q },
 //! ];
-//! let meanwhile = adam.weight_updates(&mut online, dense.into_iter());
-//! torso.backward(Observations::Bytes(&states), &trace, &features, &d_features, &mut gradients, meanwhile);
+//! let updates = adam.weight_updates(&mut online, dense.into_iter());
+//! torso.backward(Observations::Bytes(&states), &trace, &features, &d_features, &mut gradients, updates);
 //! adam.apply(&mut online, &gradients, torso.param_range());
 //! fc1.update_bias(&mut online, &mut adam, &mut gradients, &d_hidden);
 //! fc2.update_bias(&mut online, &mut adam, &mut gradients, &d_q);
+//!
+//! // The loss Σ (q − 1)² / 2 over the chosen actions decreases.
+//! let loss = |q: &Matrix| (0..batch).map(|b| (q.row(b)[b % actions] - 1.0).powi(2) / 2.0).sum::<f32>();
+//! let before = loss(&q);
+//! torso.infer(&online, Observations::Bytes(&states), &mut features);
+//! fc1.forward(&online, &features, &mut hidden, Activation::Relu);
+//! fc2.forward(&online, &hidden, &mut q, Activation::Linear);
+//! assert!(loss(&q) < before);
 //! # Ok(()) }
 //! ```
 //!
-//! With clipping, [`Dense::gradient`] fills `gradients`, [`global_norm`] and [`clip_scale`] give the factor for
-//! [`Adam::begin_clipped_step`], and one [`Adam::apply`] over everything moves the parameters. To act, [`Torso::infer`] and
-//! the same [`Dense::forward`] take matrices of one row. Further features (action values, visit counts) are columns behind
-//! the torso's in the same feature matrix: [`InputOrder::followed_by`] describes a layer that reads them too.
+//! To clip the global norm, [`Dense::gradient`] stores all gradients, [`global_norm`] and [`clip_scale`] give the factor for
+//! [`Adam::begin_clipped_step`], and one [`Adam::apply`] over all parameters updates them. To act, [`Torso::infer`] and
+//! [`Dense::forward`] take matrices of one row. Additional features (action values, visit counts) are columns after the torso's
+//! in the same feature matrix: [`InputOrder::followed_by`] describes a layer that reads them too.
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "shapes are written y[B,O], which reads like a link")]
 
 mod adam;
-mod blocks;
 mod buffer;
 mod conv;
 mod dense;
 mod error;
-mod in_order;
 mod init;
 mod input_gradient;
 mod kernels;
 mod matrix;
-mod offsets;
 mod params;
 #[cfg(test)]
 mod reference;
+mod space_to_depth;
 mod torso;
 mod winograd;
+mod work_queue;
 
-pub use adam::{Adam, AdamConfig, clip_scale, global_norm};
+pub use adam::{Adam, AdamHyperparameters, clip_scale, global_norm};
 pub use buffer::Buffer;
 pub use conv::{ConvSpec, ImageShape};
 pub use dense::{Dense, DenseSpec, DenseUpdate, WeightUpdate};
@@ -115,7 +127,7 @@ pub use matrix::Matrix;
 pub use params::{InputOrder, Layout, NamedTensor, TensorId};
 pub use torso::{Observations, Torso, TorsoSpec, Trace};
 
-/// `n` rounded up to whole vectors of sixteen lanes.
-pub fn padded(n: usize) -> usize {
+/// `n` rounded up to a multiple of sixteen lanes.
+pub(crate) fn padded(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }

@@ -4,21 +4,8 @@ use crate::buffer::Buffer;
 use crate::kernels::LANES;
 use crate::padded;
 
-/// Lays the columns `first..first + panels · 16` of `rows`, which are `stride` floats apart, side by side in panels:
-/// `[panels][rows][16]`. A panel then fills the first-level cache evenly; at a stride of a power of two it would fill a few of
-/// its sets over and over.
-pub(crate) fn into_panels(rows: &[f32], stride: usize, first: usize, panels: usize, out: &mut [f32]) {
-    let count = rows.len() / stride;
-    for (r, row) in rows.chunks_exact(stride).enumerate() {
-        let (pieces, _) = row[first..first + panels * LANES].as_chunks::<LANES>();
-        for (panel, piece) in pieces.iter().enumerate() {
-            out[(panel * count + r) * LANES..][..LANES].copy_from_slice(piece);
-        }
-    }
-}
-
-/// `rows` × `cols` numbers, row after row. A row occupies [`Matrix::stride`] floats; the padding behind its `cols` values is
-/// kept at zero by every function of this crate, and callers who write through [`Matrix::padded_row_mut`] keep it so.
+/// `rows` × `cols` numbers in row-major order. A row occupies [`Matrix::stride`] floats. The padding after its `cols` values is
+/// zero: every function of this crate keeps it so, and so must callers that write through [`Matrix::padded_row_mut`].
 #[derive(Debug, Clone)]
 pub struct Matrix {
     data: Buffer,
@@ -28,7 +15,6 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         let stride = padded(cols);
         Self { data: Buffer::zeros(rows * stride), rows, cols, stride }
@@ -39,7 +25,7 @@ impl Matrix {
         self.rows
     }
 
-    /// Number of meaningful values in a row.
+    /// Number of values in a row, without padding.
     pub fn cols(&self) -> usize {
         self.cols
     }
@@ -59,7 +45,7 @@ impl Matrix {
         &mut self.data[i * self.stride..][..self.cols]
     }
 
-    /// Row `i` with its zero padding: the form in which the vector kernels are fastest.
+    /// Row `i` with its zero padding, on which the vector kernels are fastest.
     pub fn padded_row(&self, i: usize) -> &[f32] {
         &self.data[i * self.stride..][..self.stride]
     }
@@ -69,18 +55,30 @@ impl Matrix {
         &mut self.data[i * self.stride..][..self.stride]
     }
 
-    /// All rows, padded, one behind the other: `as_slice().chunks(stride())` are the rows.
+    /// All rows with padding: `as_slice().chunks(stride())` are the rows.
     pub fn as_slice(&self) -> &[f32] {
         &self.data
     }
 
-    /// All rows, padded; for parallel iterators over rows (`par_chunks_mut(stride)`).
+    /// All rows with padding; for parallel iterators over rows (`par_chunks_mut(stride)`).
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         &mut self.data
     }
 
-    /// Sets everything to zero.
+    /// Sets all values to zero.
     pub fn clear(&mut self) {
         self.data.fill(0.0);
+    }
+}
+
+/// Packs the columns `first..first + panels · 16` of `rows`, which are `stride` floats apart, into panels `[panels][rows][16]`.
+/// A panel then uses the first-level cache evenly; rows whose stride is a power of two would share a few of its sets.
+pub(crate) fn into_panels(rows: &[f32], stride: usize, first: usize, panels: usize, out: &mut [f32]) {
+    let count = rows.len() / stride;
+    for (r, row) in rows.chunks_exact(stride).enumerate() {
+        let (pieces, _) = row[first..first + panels * LANES].as_chunks::<LANES>();
+        for (panel, piece) in pieces.iter().enumerate() {
+            out[(panel * count + r) * LANES..][..LANES].copy_from_slice(piece);
+        }
     }
 }

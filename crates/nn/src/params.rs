@@ -1,7 +1,8 @@
-//! One flat buffer, named views: weights, gradients, Adam moments and the target network share one [`Layout`].
+//! One flat buffer with named tensors: weights, gradients, Adam's moments and the target network share one [`Layout`].
 //!
-//! Outside, tensors have PyTorch's names, shapes and order. Inside, matrices live in panels of sixteen outputs,
-//! `[outputs/16][inputs][16]`, which the kernels read without repacking; unused lanes are zero and stay zero under training.
+//! In the interface, tensors have PyTorch's names, shapes and order of elements. In memory, matrices are panels of sixteen
+//! outputs, `[outputs/16][inputs][16]`, which the kernels read without repacking; unused lanes are zero and stay zero in
+//! training.
 
 use crate::buffer::Buffer;
 use crate::error::NnError;
@@ -9,22 +10,21 @@ use crate::kernels::LANES;
 use crate::padded;
 use std::ops::Range;
 
-/// A tensor as the outside world knows it: PyTorch's name, shape and row-major order.
+/// A tensor with PyTorch's name, shape and row-major order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedTensor {
     /// For example `conv1.weight`.
     pub name: String,
     /// For example `[32, 4, 8, 8]`.
     pub shape: Vec<usize>,
-    /// As many values as the shape says.
     pub values: Vec<f32>,
 }
 
-/// Which tensor of a layout.
+/// Index of a tensor in its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorId(usize);
 
-/// Where each input of a dense layer, in PyTorch's order, sits in a row of activations.
+/// The column of each input of a dense layer, in PyTorch's order, in a row of activations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputOrder {
     positions: Vec<u32>,
@@ -37,48 +37,50 @@ impl InputOrder {
         Self { positions: (0..count as u32).collect(), width: count }
     }
 
-    /// An image: PyTorch flattens channel by channel, we hold pixel by pixel with the channels padded to 16.
+    /// An image: PyTorch flattens channel by channel, a row of activations is pixel by pixel with the channels padded to 16.
     pub fn image(channels: usize, pixels: usize) -> Self {
         let stride = padded(channels);
         let positions = (0..channels).flat_map(|c| (0..pixels).map(move |p| (p * stride + c) as u32)).collect();
         Self { positions, width: pixels * stride }
     }
 
-    /// The same inputs followed by `count` more, which begin at column [`InputOrder::width`] of the activations.
+    /// The same inputs followed by `count` more, from column [`InputOrder::width`] of the activations on.
     pub fn followed_by(&self, count: usize) -> Self {
         let mut positions = self.positions.clone();
         positions.extend((0..count).map(|i| (self.width + i) as u32));
         Self { positions, width: self.width + count }
     }
 
-    /// Number of inputs as PyTorch counts them.
+    /// Number of inputs, without padding.
     pub fn count(&self) -> usize {
         self.positions.len()
     }
 
-    /// Columns of activations that are read, padding between channels included.
+    /// Columns of activations that are read, including padding between channels.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Column of the activations that holds each input, in PyTorch's order.
+    /// Column of each input, in PyTorch's order.
     pub fn positions(&self) -> &[u32] {
         &self.positions
     }
 
-    /// A row of activations (or of noise on them) in PyTorch's order.
+    /// The inputs of a row of activations (or of noise on them), in PyTorch's order.
     pub fn to_torch(&self, row: &[f32]) -> Vec<f32> {
         self.positions.iter().map(|&at| row[at as usize]).collect()
     }
 }
 
-/// How a tensor lies in the flat buffer.
+/// Memory order of a tensor in the flat buffer.
 #[derive(Debug, Clone)]
 enum Format {
-    /// As it is.
     Vector,
     /// `[outputs, inputs…]` in panels; `rows[i]` is the panel row of PyTorch's input `i`, out of `width` rows.
-    Panels { rows: Vec<u32>, width: usize },
+    Panels {
+        rows: Vec<u32>,
+        width: usize,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -89,7 +91,7 @@ struct Tensor {
     range: Range<usize>,
 }
 
-/// Names, shapes and places of all tensors of a network. Layers add theirs while the network is built.
+/// Names, shapes and ranges of all tensors of a network. Layers add theirs when they are built.
 #[derive(Debug, Clone, Default)]
 pub struct Layout {
     tensors: Vec<Tensor>,
@@ -131,26 +133,20 @@ impl Layout {
             return Err(NnError::DuplicateTensor { name: name.to_owned() });
         }
         let range = self.len..self.len + len;
-        // The next tensor begins on a cache line again; a vector's padding belongs to its range so that kernels may use it.
+        // Every tensor starts on a cache line; a vector's padding belongs to its range so that kernels may write to it.
         let end = padded(range.end);
         self.tensors.push(Tensor { name: name.to_owned(), shape, format, range: range.start..end });
         self.len = end;
         Ok(TensorId(self.tensors.len() - 1))
     }
 
-    /// Length of a buffer of this layout, padding included.
+    /// Length of a buffer of this layout, including padding.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no tensor was added.
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
-    }
-
-    /// Number of parameters, without padding.
-    pub fn parameter_count(&self) -> usize {
-        self.tensors.iter().map(|tensor| tensor.shape.iter().product::<usize>()).sum()
     }
 
     /// A buffer of this layout: parameters, gradients or moments.
@@ -158,7 +154,7 @@ impl Layout {
         Buffer::zeros(self.len)
     }
 
-    /// Place of a tensor in the flat buffer; a vector's values come first in it, then padding.
+    /// Range of a tensor in the flat buffer; a vector's values come first in it, then padding.
     pub fn range(&self, id: TensorId) -> Range<usize> {
         self.tensors[id.0].range.clone()
     }
@@ -173,7 +169,7 @@ impl Layout {
         self.tensors.iter().position(|tensor| tensor.name == name).map(TensorId)
     }
 
-    /// Names of all tensors with their identities, in the order they were added.
+    /// Names and indices of all tensors, in the order in which they were added.
     pub fn names(&self) -> impl Iterator<Item = (&str, TensorId)> {
         self.tensors.iter().enumerate().map(|(i, tensor)| (tensor.name.as_str(), TensorId(i)))
     }
@@ -183,7 +179,7 @@ impl Layout {
         assert_eq!(flat.len(), self.len, "the buffer has another layout");
         let tensor = &self.tensors[id.0];
         let view = &flat[tensor.range.clone()];
-        tensor.places().map(|at| view[at]).collect()
+        tensor.offsets().map(|at| view[at]).collect()
     }
 
     /// Sets one tensor of `flat` from values in PyTorch's order.
@@ -192,12 +188,12 @@ impl Layout {
         let tensor = &self.tensors[id.0];
         assert_eq!(values.len(), tensor.shape.iter().product::<usize>(), "{}: wrong number of values", tensor.name);
         let view = &mut flat[tensor.range.clone()];
-        for (at, &value) in tensor.places().zip(values) {
+        for (at, &value) in tensor.offsets().zip(values) {
             view[at] = value;
         }
     }
 
-    /// All tensors of `flat` as PyTorch would name, shape and order them.
+    /// All tensors of `flat` with PyTorch's names, shapes and order.
     pub fn export(&self, flat: &[f32]) -> Vec<NamedTensor> {
         let tensors = self.tensors.iter().enumerate();
         let named = |(i, t): (usize, &Tensor)| NamedTensor {
@@ -208,11 +204,11 @@ impl Layout {
         tensors.map(named).collect()
     }
 
-    /// Sets `flat` from exactly this network's tensors, in any order. Nothing is written unless everything fits.
-    pub fn import(&self, flat: &mut [f32], offered: &[NamedTensor]) -> Result<(), NnError> {
+    /// Sets `flat` from this network's tensors, which must be complete but may be in any order. On an error nothing is written.
+    pub fn import(&self, flat: &mut [f32], tensors: &[NamedTensor]) -> Result<(), NnError> {
         for tensor in &self.tensors {
             let missing = || NnError::MissingTensor { name: tensor.name.clone(), expected: tensor.shape.clone() };
-            let found = offered.iter().find(|offer| offer.name == tensor.name).ok_or_else(missing)?;
+            let found = tensors.iter().find(|given| given.name == tensor.name).ok_or_else(missing)?;
             if found.shape != tensor.shape || found.values.len() != tensor.shape.iter().product::<usize>() {
                 return Err(NnError::WrongShape {
                     name: tensor.name.clone(),
@@ -222,25 +218,25 @@ impl Layout {
                 });
             }
         }
-        for (i, offer) in offered.iter().enumerate() {
-            if self.find(&offer.name).is_none() {
+        for (i, given) in tensors.iter().enumerate() {
+            if self.find(&given.name).is_none() {
                 let known = self.tensors.iter().map(|tensor| tensor.name.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(NnError::UnknownTensor { name: offer.name.clone(), found: offer.shape.clone(), known });
+                return Err(NnError::UnknownTensor { name: given.name.clone(), found: given.shape.clone(), known });
             }
-            if offered[..i].iter().any(|earlier| earlier.name == offer.name) {
-                return Err(NnError::DuplicateTensor { name: offer.name.clone() });
+            if tensors[..i].iter().any(|earlier| earlier.name == given.name) {
+                return Err(NnError::DuplicateTensor { name: given.name.clone() });
             }
         }
-        for offer in offered {
-            self.write(flat, self.find(&offer.name).expect("checked above"), &offer.values);
+        for given in tensors {
+            self.write(flat, self.find(&given.name).expect("checked above"), &given.values);
         }
         Ok(())
     }
 }
 
 impl Tensor {
-    /// Place of every value, in PyTorch's order, relative to the tensor's range.
-    fn places(&self) -> Box<dyn Iterator<Item = usize> + '_> {
+    /// Offset of every value in the tensor's range, in PyTorch's order.
+    fn offsets(&self) -> Box<dyn Iterator<Item = usize> + '_> {
         match &self.format {
             Format::Vector => Box::new(0..self.shape[0]),
             Format::Panels { rows, width } => Box::new((0..self.shape[0]).flat_map(move |output| {

@@ -1,4 +1,4 @@
-//! Naive oracles in f64, PyTorch's layouts, compiled for tests only: what the engine must compute, written as the definition.
+//! Naive oracles in f64 with PyTorch's memory layouts, compiled for tests only: the definitions of what the engine computes.
 
 use crate::conv::{ConvSpec, ImageShape};
 use crate::params::{Layout, TensorId};
@@ -50,8 +50,8 @@ pub fn slope(f: &dyn Fn(&[f64]) -> f64, at: &[f64], i: usize) -> f64 {
     (above - f(&moved)) / (2.0 * step)
 }
 
-/// The slope of a piecewise linear `f` in coordinate `i` of `at`, on the side that lies nearer to `found`: where a ReLU
-/// bends inside the step the two sides differ, and either is a gradient.
+/// The one-sided slope of a piecewise linear `f` in coordinate `i` of `at` that is closer to `found`: where a ReLU has its kink
+/// inside the step the two sides differ, and either is a subgradient.
 pub fn slope_near(found: f32, f: &dyn Fn(&[f64]) -> f64, at: &[f64], i: usize) -> f64 {
     let step = 1e-6;
     let here = f(at);
@@ -64,7 +64,7 @@ pub fn slope_near(found: f32, f: &dyn Fn(&[f64]) -> f64, at: &[f64], i: usize) -
     if distance(above) < distance(below) { above } else { below }
 }
 
-/// Reproducible numbers of [0, 1) for tests.
+/// Reproducible numbers in [0, 1).
 pub fn uniform(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move || {
@@ -73,7 +73,7 @@ pub fn uniform(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// `n` reproducible numbers of [−1, 1).
+/// `n` reproducible numbers in [−1, 1).
 pub fn numbers(n: usize, seed: u64) -> Vec<f32> {
     let mut next = uniform(seed);
     (0..n).map(|_| (2.0 * next() - 1.0) as f32).collect()

@@ -1,7 +1,7 @@
-//! One convolution layer by Winograd's method: several examples at once, forward, weight gradient, input gradient.
+//! One convolution layer by Winograd's method, for several examples at once: forward, weight gradient, input gradient.
 //!
-//! The image is cut into overlapping tiles of 4 × 4; a tile, a filter and a tile's outputs each have 16 positions after their
-//! transforms (`kernels/winograd.rs`), and at each position the layer is one matrix product:
+//! The image is split into overlapping tiles of 4 × 4; a tile, a filter and the outputs of a tile each have 16 positions after
+//! their transforms (`kernels/winograd.rs`), and at each position the layer is one matrix product:
 //!
 //! ```text
 //! forward   m[tile, output] = v[tile, depth] · u[depth, output]
@@ -10,33 +10,32 @@
 //! ```
 //!
 //! That is 4/9 of the multiplications of a 4 × 4 window of stride 2 on 9 × 9 outputs, 4/7 of those of a 3 × 3 window on 7 × 7.
-//! The results are those of `conv.rs` but for rounding.
+//! The results are those of `conv.rs` up to rounding. The formulas are derived in `docs/derivations.md`.
 
-mod backward;
-mod repeats;
+mod tile_cache;
 
-pub(crate) use repeats::Repeats;
+pub(crate) use tile_cache::TileCache;
 
 use crate::buffer::Buffer;
 use crate::conv::Conv;
 use crate::kernels::{
-    Activation, Ahead, Biased, From, Grid, Kernel, LANES, POSITIONS, Placed, Product, Tiles, position_len,
+    Accumulator, Activation, Kernel, LANES, Offsets, POSITIONS, PanelBias, Prefetch, Product, TileGrid, TileSlot,
+    TileSlots, position_stride,
 };
-use crate::offsets::Offsets;
 use crate::padded;
 use std::ops::Range;
 
-/// Most examples that go through a layer together.
-pub(crate) const EXAMPLES: usize = 4;
+/// Most examples that are computed together, so that their data stay in the second-level cache.
+pub(crate) const CHUNK: usize = 4;
 
-/// Rows of the depth whose weight gradients are computed together, so that their 16 positions stay in the cache.
+/// Depth channels whose weight gradients are computed together, so that their 16 positions stay in the cache.
 const DEPTH_ROWS: usize = 64;
 
-/// The tables of one layer.
+/// A layer: the tiling of its image, ranges of its parameters in the flat buffers, and offset tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Winograd {
     kernel: Kernel,
-    grid: Grid,
+    grid: TileGrid,
     /// Most examples multiplied together.
     examples: usize,
     weight: Range<usize>,
@@ -44,61 +43,63 @@ pub(crate) struct Winograd {
     input_len: usize,
     output_len: usize,
     /// All tiles of all examples.
-    placed: Vec<Placed>,
-    /// Rows of v and of dm, and of what a product writes.
-    data_rows: Offsets,
-    result_rows: Offsets,
+    slots: Vec<TileSlot>,
+    /// Rows of v, of dm, and of what a product writes.
+    input_rows: Offsets,
+    output_rows: Offsets,
     lane_rows: Offsets,
     columns: Offsets,
     zero: Offsets,
 }
 
-/// A layer's parameters, as they are and as its forward pass reads them.
+/// All parameters, and this layer's filters after their transform.
 #[derive(Clone, Copy)]
 pub(crate) struct Weights<'a> {
     pub params: &'a [f32],
     pub filters: &'a [f32],
 }
 
-/// What is multiplied by filters, `[position][tile][width]`, and where the tiles' rows begin.
+/// The left operand of a product at each position, `[position][tile][width]`, with the offsets of its rows.
 struct Rows<'a> {
     values: &'a [f32],
     offsets: &'a Offsets,
     width: usize,
 }
 
-/// Memory for the positions of a few examples, for whichever layer is at work.
+/// Transformed tiles of a few examples, shared by all layers of a torso.
 #[derive(Debug, Clone)]
-pub(crate) struct Positions {
-    data: Buffer,
-    results: Buffer,
-    /// One panel of products.
+pub(crate) struct WinogradScratch {
+    /// v.
+    inputs: Buffer,
+    /// dm.
+    outputs: Buffer,
+    /// One panel of sixteen columns of a product.
     panel: Buffer,
 }
 
-impl Positions {
-    /// Room for any of `layers`.
+impl WinogradScratch {
+    /// Memory for any of `layers`.
     pub fn new<'a>(layers: impl Iterator<Item = &'a Winograd> + Clone) -> Self {
         let largest = |len: &dyn Fn(&Winograd) -> usize| Buffer::zeros(layers.clone().map(len).max().unwrap_or(0));
         let tiles = |layer: &Winograd| layer.examples * layer.grid.tiles();
         Self {
-            data: largest(&|layer| POSITIONS * position_len(tiles(layer), layer.grid.depth())),
-            results: largest(&|layer| POSITIONS * position_len(tiles(layer), layer.grid.out_channels)),
-            panel: largest(&|layer| POSITIONS * position_len(tiles(layer).max(DEPTH_ROWS), LANES)),
+            inputs: largest(&|layer| POSITIONS * position_stride(tiles(layer), layer.grid.depth())),
+            outputs: largest(&|layer| POSITIONS * position_stride(tiles(layer), layer.grid.out_channels)),
+            panel: largest(&|layer| POSITIONS * position_stride(tiles(layer).max(DEPTH_ROWS), LANES)),
         }
     }
 }
 
 impl Winograd {
-    /// The same layer as `conv` for up to `examples` examples at once, where the method applies and saves at least a quarter
-    /// of the multiplications.
+    /// The layer of `conv` for up to `examples` examples at once; none where the method does not apply or saves less than a
+    /// quarter of the multiplications.
     pub fn of(conv: &Conv, examples: usize) -> Option<Self> {
         let (stride, window) = (conv.stride, conv.window);
         let taps = window / stride;
-        if !conv.reads_pixels() || !window.is_multiple_of(stride) || !(2..=3).contains(&taps) {
+        if !conv.reads_channels_last() || !window.is_multiple_of(stride) || !(2..=3).contains(&taps) {
             return None;
         }
-        let grid = Grid {
+        let grid = TileGrid {
             taps,
             stride,
             out_height: conv.output.height,
@@ -117,86 +118,134 @@ impl Winograd {
             bias: conv.bias.clone(),
             input_len: conv.input.padded_len(),
             output_len: conv.output.padded_len(),
-            placed: (0..examples)
+            slots: (0..examples)
                 .flat_map(|_| grid.each_tile())
                 .enumerate()
-                .map(|(place, tile)| Placed { tile, place })
+                .map(|(slot, tile)| TileSlot { tile, slot })
                 .collect(),
-            data_rows: Offsets::every(grid.depth(), rows),
-            result_rows: Offsets::every(grid.out_channels, rows),
+            input_rows: Offsets::every(grid.depth(), rows),
+            output_rows: Offsets::every(grid.out_channels, rows),
             lane_rows: Offsets::every(LANES, rows.max(DEPTH_ROWS)),
             columns: Offsets::every(1, DEPTH_ROWS),
             zero: Offsets::every(0, 1),
         })
     }
 
-    /// Floats of all transformed filters, in either order.
+    /// Floats of all transformed filters, transposed or not.
     pub fn filters_len(&self) -> usize {
         POSITIONS * self.grid.depth() * self.grid.out_channels
     }
 
     /// Floats of one independent piece of the filters that [`Winograd::forward`] reads: sixteen outputs.
-    pub fn filters_piece(&self) -> usize {
+    pub fn filters_piece_len(&self) -> usize {
         POSITIONS * self.grid.depth() * LANES
     }
 
     /// Piece `piece` of the filters for [`Winograd::forward`]: `[position][depth][16 outputs]`.
-    pub fn filters(&self, params: &[f32], piece: usize, out: &mut [f32]) {
+    pub fn transform_filters(&self, params: &[f32], piece: usize, out: &mut [f32]) {
         let panel = self.grid.taps * self.grid.taps * self.grid.depth() * LANES;
         self.kernel.winograd_filter(&self.grid, &params[self.weight.clone()][piece * panel..][..panel], out);
     }
 
-    /// Floats of one independent piece of the filters that [`Winograd::input_gradient`] reads: sixteen of the depth.
-    pub fn filters_across_piece(&self) -> usize {
+    /// Floats of one independent piece of the filters that [`Winograd::input_gradient`] reads: sixteen depth channels.
+    pub fn transposed_filters_piece_len(&self) -> usize {
         POSITIONS * self.grid.out_channels * LANES
     }
 
-    /// Piece `piece` of the filters for [`Winograd::input_gradient`]: `[position][output][16 of the depth]`.
-    pub fn filters_across(&self, params: &[f32], piece: usize, out: &mut [f32]) {
-        self.kernel.winograd_filter_across(&self.grid, &params[self.weight.clone()], piece, out);
+    /// Piece `piece` of the filters for [`Winograd::input_gradient`]: `[position][output][16 depth channels]`.
+    pub fn transpose_filters(&self, params: &[f32], piece: usize, out: &mut [f32]) {
+        self.kernel.winograd_filter_transposed(&self.grid, &params[self.weight.clone()], piece, out);
     }
 
-    /// y = max(0, x ∗ w + b) for `count` examples; those of `y` are `y_stride` apart.
+    /// y = max(0, x ∗ w + b) for the examples of `x`; those of `y` are `y_stride` floats apart.
     pub fn forward(
         &self,
         Weights { params, filters }: Weights<'_>,
         x: &[f32],
         (y, y_stride): (&mut [f32], usize),
-        room: &mut Positions,
+        scratch: &mut WinogradScratch,
     ) {
         let count = x.len() / self.input_len;
-        self.transform_data(x, room);
-        for (panel, filters) in filters.chunks_exact(self.filters_piece()).enumerate() {
+        self.transform_inputs(x, scratch);
+        for (panel, filters) in filters.chunks_exact(self.filters_piece_len()).enumerate() {
             let tiles = count * self.grid.tiles();
-            self.multiply(self.data(&room.data), filters, (tiles, tiles), &mut room.panel);
-            let panel = Biased { panel, bias: &self.bias_of(params, panel) };
+            self.multiply(self.input_rows(&scratch.inputs), filters, (tiles, tiles), &mut scratch.panel);
+            let panel = PanelBias { panel, bias: &self.bias_of(params, panel) };
             for (e, y) in y.chunks_mut(y_stride).enumerate() {
-                self.kernel.winograd_result(&self.grid, &room.panel, self.tiles_of(e, count), panel, y);
+                self.kernel.winograd_output(&self.grid, &scratch.panel, self.tiles_of(e, count), panel, y);
             }
         }
     }
 
-    /// panel = rows · filters at every position, for sixteen columns and the first `tiles` of the `places` that a position has.
-    fn multiply(&self, rows: Rows<'_>, filters: &[f32], (tiles, places): (usize, usize), panel: &mut [f32]) {
+    /// Transforms the inputs and the gradient of the outputs of a few examples, for both gradients below.
+    pub fn begin_backward(&self, x: &[f32], dy: &[f32], scratch: &mut WinogradScratch) {
+        self.transform_inputs(x, scratch);
+        let count = x.len() / self.input_len;
+        for (e, dy) in dy.chunks_exact(self.output_len).enumerate() {
+            self.kernel.winograd_output_adjoint(&self.grid, dy, self.tiles_of(e, count), &mut scratch.outputs);
+        }
+    }
+
+    /// dw = or, if `does_add`, += the weight gradient of the `count` examples of [`Winograd::begin_backward`].
+    pub fn gradient(&self, count: usize, does_add: bool, dw: &mut [f32], scratch: &mut WinogradScratch) {
+        let (tiles, depth, width) = (count * self.grid.tiles(), self.grid.depth(), self.grid.out_channels);
+        let panel_len = self.grid.taps * self.grid.taps * depth * LANES;
+        for (panel, dw) in dw.chunks_exact_mut(panel_len).enumerate() {
+            for first in (0..depth).step_by(DEPTH_ROWS) {
+                let rows = DEPTH_ROWS.min(depth - first);
+                for position in 0..POSITIONS {
+                    let product = Product {
+                        a: &scratch.inputs[position * position_stride(tiles, depth) + first..],
+                        rows: &self.columns,
+                        row_count: rows,
+                        length: tiles,
+                        step: depth,
+                        b: &scratch.outputs[position * position_stride(tiles, width) + panel * LANES..],
+                        b_stride: width,
+                        ..self.product()
+                    };
+                    let du = &mut scratch.panel[position * position_stride(rows, LANES)..];
+                    self.kernel.product(&product, Accumulator::Zero, du, Activation::Linear);
+                }
+                self.kernel.winograd_filter_adjoint(&self.grid, &scratch.panel, first..first + rows, does_add, dw);
+            }
+        }
+    }
+
+    /// dx = the input gradient of the examples of [`Winograd::begin_backward`].
+    pub fn input_gradient(&self, transposed_filters: &[f32], dx: &mut [f32], scratch: &mut WinogradScratch) {
+        let count = dx.len() / self.input_len;
+        let (tiles, width) = (count * self.grid.tiles(), self.grid.out_channels);
+        dx.fill(0.0);
+        for (panel, filters) in transposed_filters.chunks_exact(self.transposed_filters_piece_len()).enumerate() {
+            let rows = Rows { values: &scratch.outputs, offsets: &self.output_rows, width };
+            self.multiply(rows, filters, (tiles, tiles), &mut scratch.panel);
+            for (e, dx) in dx.chunks_exact_mut(self.input_len).enumerate() {
+                self.kernel.winograd_input_adjoint(&self.grid, &scratch.panel, self.tiles_of(e, count), panel, dx);
+            }
+        }
+    }
+
+    /// panel = rows · filters at every position, for sixteen columns and the first `tiles` of the `slots` rows of a position.
+    fn multiply(&self, rows: Rows<'_>, filters: &[f32], (tiles, slots): (usize, usize), panel: &mut [f32]) {
         let Rows { values, offsets, width } = rows;
         for position in 0..POSITIONS {
             let product = Product {
-                a: &values[position * position_len(places, width)..],
+                a: &values[position * position_stride(slots, width)..],
                 rows: offsets,
                 row_count: tiles,
                 length: width,
                 b: &filters[position * width * LANES..],
-                ahead: Ahead::BlockOfB,
+                prefetch: Prefetch::BlockOfB,
                 ..self.product()
             };
-            let out = &mut panel[position * position_len(places, LANES)..];
-            self.kernel.product(&product, From::Zero, out, Activation::Linear);
+            let out = &mut panel[position * position_stride(slots, LANES)..];
+            self.kernel.product(&product, Accumulator::Zero, out, Activation::Linear);
         }
     }
 
-    /// v, the transformed inputs.
-    fn data<'a>(&'a self, values: &'a [f32]) -> Rows<'a> {
-        Rows { values, offsets: &self.data_rows, width: self.grid.depth() }
+    fn input_rows<'a>(&'a self, values: &'a [f32]) -> Rows<'a> {
+        Rows { values, offsets: &self.input_rows, width: self.grid.depth() }
     }
 
     fn bias_of(&self, params: &[f32], panel: usize) -> [f32; LANES] {
@@ -204,19 +253,19 @@ impl Winograd {
         bias.map_or([0.0; LANES], |bias| bias.try_into().expect("sixteen outputs"))
     }
 
-    fn transform_data(&self, x: &[f32], room: &mut Positions) {
+    fn transform_inputs(&self, x: &[f32], scratch: &mut WinogradScratch) {
         let count = x.len() / self.input_len;
         for (e, x) in x.chunks_exact(self.input_len).enumerate() {
-            self.kernel.winograd_data(&self.grid, x, self.tiles_of(e, count), &mut room.data);
+            self.kernel.winograd_input(&self.grid, x, self.tiles_of(e, count), &mut scratch.inputs);
         }
     }
 
-    fn tiles_of(&self, e: usize, count: usize) -> Tiles<'_> {
+    fn tiles_of(&self, e: usize, count: usize) -> TileSlots<'_> {
         let tiles = self.grid.tiles();
-        Tiles { placed: &self.placed[e * tiles..(e + 1) * tiles], count: count * tiles }
+        TileSlots { slots: &self.slots[e * tiles..(e + 1) * tiles], count: count * tiles }
     }
 
-    /// What the products have in common: one panel, one run of the reduction, rows of sixteen.
+    /// The fields that all products share: one panel, one segment, rows of sixteen.
     fn product(&self) -> Product<'_> {
         Product {
             a: &[],
@@ -232,7 +281,7 @@ impl Winograd {
             panels: 1,
             c_rows: &self.lane_rows,
             c_panel: 0,
-            ahead: Ahead::Nothing,
+            prefetch: Prefetch::Nothing,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Facts about the noise: its moments, its independence, and that every kernel draws the same bits.
+//! The noise stream: its moments, its independence, and the same bits on every kernel.
 
 use sane_nn::Kernel;
 

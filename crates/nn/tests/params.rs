@@ -1,4 +1,4 @@
-//! Facts about parameters: PyTorch's layouts come back unchanged, what does not fit is named, first values have their spread.
+//! Parameters: export and import round-trip, wrong tensors are rejected by name, initial values have their distribution.
 
 use sane_nn::{ConvSpec, Dense, DenseSpec, ImageShape, Init, InputOrder, Kernel, Layout, NnError, Torso, TorsoSpec};
 
@@ -24,7 +24,7 @@ fn counter() -> impl FnMut() -> f64 {
 }
 
 #[test]
-fn what_is_exported_comes_back_bit_for_bit() {
+fn exported_tensors_import_bit_for_bit() {
     let layout = network();
     let mut flat = layout.zeros();
     let mut next = counter();
@@ -35,18 +35,17 @@ fn what_is_exported_comes_back_bit_for_bit() {
     let shapes: Vec<_> = tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.shape.clone())).collect();
     assert_eq!(shapes[0], ("conv1.weight", vec![20, 3, 3, 3]));
     assert_eq!(shapes[4], ("fc1.weight", vec![19, 5 * 36 + 4]));
-    assert_eq!(layout.parameter_count(), tensors.iter().map(|tensor| tensor.values.len()).sum::<usize>());
     let mut back = layout.zeros();
     layout.import(&mut back, &tensors).unwrap();
     assert_eq!(&*back, &*flat);
 }
 
 #[test]
-fn tensors_that_do_not_fit_are_named_and_nothing_is_written() {
+fn tensors_that_do_not_fit_are_rejected_by_name_and_nothing_is_written() {
     let layout = network();
     let good = layout.export(&layout.zeros());
     let mut flat = layout.zeros();
-    let mut refused = |change: &dyn Fn(&mut Vec<sane_nn::NamedTensor>)| {
+    let mut rejected = |change: &dyn Fn(&mut Vec<sane_nn::NamedTensor>)| {
         let mut tensors = good.clone();
         tensors.iter_mut().for_each(|tensor| tensor.values.fill(7.0));
         change(&mut tensors);
@@ -54,20 +53,20 @@ fn tensors_that_do_not_fit_are_named_and_nothing_is_written() {
         assert!(flat.iter().all(|&value| value == 0.0));
         error
     };
-    assert!(matches!(refused(&|t| drop(t.remove(1))), NnError::MissingTensor { name, .. } if name == "conv1.bias"));
+    assert!(matches!(rejected(&|t| drop(t.remove(1))), NnError::MissingTensor { name, .. } if name == "conv1.bias"));
     assert!(
-        matches!(refused(&|t| t[4].shape = vec![184, 19]), NnError::WrongShape { name, .. } if name == "fc1.weight")
+        matches!(rejected(&|t| t[4].shape = vec![184, 19]), NnError::WrongShape { name, .. } if name == "fc1.weight")
     );
     assert!(
-        matches!(refused(&|t| t[0].values.truncate(3)), NnError::WrongShape { name, .. } if name == "conv1.weight")
+        matches!(rejected(&|t| t[0].values.truncate(3)), NnError::WrongShape { name, .. } if name == "conv1.weight")
     );
-    let stranger = |t: &mut Vec<sane_nn::NamedTensor>| {
+    let add_unknown = |t: &mut Vec<sane_nn::NamedTensor>| {
         let mut tensor = t[0].clone();
         tensor.name = "conv9.weight".to_owned();
         t.push(tensor);
     };
-    assert!(matches!(refused(&stranger), NnError::UnknownTensor { name, .. } if name == "conv9.weight"));
-    assert!(matches!(refused(&|t| t.push(t[0].clone())), NnError::DuplicateTensor { name } if name == "conv1.weight"));
+    assert!(matches!(rejected(&add_unknown), NnError::UnknownTensor { name, .. } if name == "conv9.weight"));
+    assert!(matches!(rejected(&|t| t.push(t[0].clone())), NnError::DuplicateTensor { name } if name == "conv1.weight"));
 }
 
 #[test]
@@ -77,15 +76,15 @@ fn a_name_can_be_given_only_once() {
 }
 
 #[test]
-fn first_values_have_the_spread_of_their_rule() {
+fn initial_values_have_the_variance_and_bound_of_their_distribution() {
     let mut layout = Layout::default();
     let id = layout.add_dense("w", &InputOrder::natural(300), 500).unwrap();
     let mut flat = layout.zeros();
     let mut drawn = |init: Init| {
         layout.initialise(&mut flat, id, init, &mut counter());
         let values = layout.read(&flat, id);
-        let spread = values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64;
-        (spread, values.iter().fold(0.0_f32, |most, x| most.max(x.abs())))
+        let variance = values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64;
+        (variance, values.iter().fold(0.0_f32, |most, x| most.max(x.abs())))
     };
     for (init, variance, bound) in [
         (Init::GlorotUniform, 6.0 / 800.0 / 3.0, (6.0_f32 / 800.0).sqrt()),

@@ -1,4 +1,4 @@
-//! Facts about the vector kernels: each equals its scalar definition on every kernel and at every length.
+//! Vector arithmetic: each operation equals its scalar definition on every kernel and at every length.
 
 use sane_nn::{AdamCoefficients, Kernel};
 
@@ -39,7 +39,7 @@ fn elementwise_kernels_equal_their_definitions() {
             assert_near(
                 &apply(&|z| kernel.relu_backward(z, &x)),
                 (0..n).map(|i| if 0.0 < x[i] { z[i] } else { 0.0 }),
-                "mask",
+                "relu_backward",
             );
             assert_near(
                 &apply(&|z| kernel.add_column_sums(z, &[x.clone(), y.clone()].concat(), n)),
@@ -93,7 +93,7 @@ fn one_adam_step_equals_its_definition() {
 }
 
 #[test]
-fn an_unknown_kernel_is_refused_with_those_there_are() {
+fn an_unknown_kernel_is_rejected_with_a_list_of_the_available_ones() {
     let error = Kernel::named("neon2").unwrap_err().to_string();
     assert!(error.contains("neon2") && error.contains("portable"), "{error}");
 }

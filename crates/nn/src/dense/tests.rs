@@ -1,7 +1,7 @@
-//! Facts about dense layers: values, gradients, fused and unfused updates, threads, kernels.
+//! Dense layers against their definition: values, gradients, fused and unfused updates, threads, kernels.
 
 use super::*;
-use crate::adam::AdamConfig;
+use crate::adam::AdamHyperparameters;
 use crate::init::Init;
 use crate::reference::{assert_close, dense, numbers, slope, tensor, uniform};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn built(kernel: Kernel, order: InputOrder, outputs: usize, batch: usize) -> Bui
     for (_, id) in layout.names() {
         layout.initialise(&mut params, id, Init::Uniform(0.5), &mut next);
     }
-    // Wider than the layer reads: further columns are others' features.
+    // Wider than the layer reads: further columns belong to other layers.
     let mut x = Matrix::zeros(batch, order.width() + 3);
     let mut dy = Matrix::zeros(batch, outputs);
     for b in 0..batch {
@@ -106,11 +106,11 @@ fn one_example_alone_gives_the_bits_it_gives_in_a_batch_however_many_of_its_inpu
     }
 }
 
-/// Three optimiser steps; the moved parameters and moments.
+/// Parameters and second moments after three optimiser steps.
 fn train(built: &Built, kernel: Kernel, is_fused: bool) -> (Vec<f32>, Vec<f32>) {
     let Built { layout, params, layer, x, dy } = built;
     let (mut params, mut gradients) = (params.clone(), layout.zeros());
-    let config = AdamConfig { learning_rate: 1e-2, beta1: 0.9, beta2: 0.999, epsilon: 1.5e-4 };
+    let config = AdamHyperparameters { learning_rate: 1e-2, beta1: 0.9, beta2: 0.999, epsilon: 1.5e-4 };
     let mut adam = Adam::new(kernel, config, layout.len());
     for _ in 0..3 {
         adam.begin_step();

@@ -1,33 +1,109 @@
-//! Kernels that visit each element once: vector arithmetic, reductions in a fixed order, Adam.
+//! Vector arithmetic: elementwise operations, reductions in a fixed order, Adam.
 //!
 //! Sums run in sixteen lanes, element `i` in lane `i % 16`, and the lanes are added as a fixed tree; a last, shorter piece is
 //! padded with zeros. So the order of a sum depends on its length alone.
 
 use super::lanes::Lanes;
+use super::*;
 
-/// What one optimiser step needs to know of its constants.
+/// Constants of one optimiser step t.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamCoefficients {
-    /// β₁.
     pub beta1: f32,
-    /// β₂.
     pub beta2: f32,
     /// Learning rate divided by 1 − β₁ᵗ.
     pub rate: f32,
     /// 1 / √(1 − β₂ᵗ).
     pub root_correction: f32,
-    /// ε.
     pub epsilon: f32,
     /// Factor on every gradient: 1, or less when the global norm is clipped.
     pub gradient_scale: f32,
 }
 
-/// Sixteen values of `x` from `i` on, zeros behind its end.
+/// Asserts that all slices have the same length.
+macro_rules! same_length {
+    ($what:literal, $first:expr, $($other:expr),+) => {
+        $(assert_eq!($first.len(), $other.len(), concat!($what, ": lengths differ"));)+
+    };
+}
+
+/// Vector arithmetic. The slices of one call have equal lengths; multiples of 16 are fastest.
+impl Kernel {
+    /// Σ xᵢ yᵢ, in an order that depends on the length alone.
+    pub fn dot(self, x: &[f32], y: &[f32]) -> f32 {
+        same_length!("dot", x, y);
+        dispatch!(self, dot(x, y))
+    }
+
+    /// y ← y + α x.
+    pub fn axpy(self, y: &mut [f32], alpha: f32, x: &[f32]) {
+        same_length!("axpy", y, x);
+        dispatch!(self, axpy(y, alpha, x))
+    }
+
+    /// y ← max(0, y + α x).
+    pub fn axpy_relu(self, y: &mut [f32], alpha: f32, x: &[f32]) {
+        same_length!("axpy_relu", y, x);
+        dispatch!(self, axpy_relu(y, alpha, x))
+    }
+
+    /// out ← x ⊙ y.
+    pub fn multiply(self, out: &mut [f32], x: &[f32], y: &[f32]) {
+        same_length!("multiply", out, x, y);
+        dispatch!(self, multiply(out, x, y))
+    }
+
+    /// out ← out + x ⊙ y.
+    pub fn add_product(self, out: &mut [f32], x: &[f32], y: &[f32]) {
+        same_length!("add_product", out, x, y);
+        dispatch!(self, add_product(out, x, y))
+    }
+
+    /// y ← y + x.
+    pub fn add(self, y: &mut [f32], x: &[f32]) {
+        same_length!("add", y, x);
+        dispatch!(self, add(y, x))
+    }
+
+    /// y ← α y.
+    pub fn scale(self, y: &mut [f32], alpha: f32) {
+        dispatch!(self, scale(y, alpha))
+    }
+
+    /// y ← max(0, y); NaN stays NaN.
+    pub fn relu(self, y: &mut [f32]) {
+        dispatch!(self, relu(y))
+    }
+
+    /// The backward pass of ReLU: d ← d where h > 0, else 0. `h` is the layer's output after ReLU.
+    pub fn relu_backward(self, d: &mut [f32], h: &[f32]) {
+        same_length!("relu_backward", d, h);
+        dispatch!(self, relu_backward(d, h))
+    }
+
+    /// sums[j] ← sums[j] + Σ_r d[r·stride + j], row after row.
+    pub fn add_column_sums(self, sums: &mut [f32], d: &[f32], stride: usize) {
+        assert!(
+            sums.len() <= stride && d.len().is_multiple_of(stride),
+            "column sums: {} columns of rows of {stride}",
+            sums.len()
+        );
+        dispatch!(self, column_sums(sums, d, stride))
+    }
+
+    /// One Adam step on parameters `p` with gradients `g` and moments `m`, `v`.
+    pub fn adam(self, k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) {
+        same_length!("adam", g, p, m, v);
+        dispatch!(self, adam(k, g, p, m, v))
+    }
+}
+
+/// Sixteen values of `x` from `i` on, padded with zeros at its end.
 ///
 /// # Safety
 /// The processor has the instructions of `V`; `i` is below `x.len()`.
 #[inline(always)]
-unsafe fn piece<V: Lanes>(x: &[f32], i: usize) -> V {
+unsafe fn load_piece<V: Lanes>(x: &[f32], i: usize) -> V {
     // SAFETY: a full piece lies inside `x`; a short one is copied into a full array first.
     unsafe {
         if i + 16 <= x.len() {
@@ -43,9 +119,9 @@ unsafe fn piece<V: Lanes>(x: &[f32], i: usize) -> V {
 /// Writes the lanes of `v` that lie inside `x`, from `i` on.
 ///
 /// # Safety
-/// As for [`piece`].
+/// As for [`load_piece`].
 #[inline(always)]
-unsafe fn put<V: Lanes>(x: &mut [f32], i: usize, v: V) {
+unsafe fn store_piece<V: Lanes>(x: &mut [f32], i: usize, v: V) {
     // SAFETY: a full piece lies inside `x`; a short one goes through a full array.
     unsafe {
         if i + 16 <= x.len() {
@@ -61,9 +137,9 @@ unsafe fn put<V: Lanes>(x: &mut [f32], i: usize, v: V) {
 
 /// The lanes added as a tree: l with l + 8, then l + 4, l + 2, l + 1.
 #[inline(always)]
-unsafe fn tree_sum<V: Lanes>(v: V) -> f32 {
+pub(super) unsafe fn tree_sum<V: Lanes>(v: V) -> f32 {
     let mut lanes = [0.0_f32; 16];
-    // SAFETY: sixteen floats of our own.
+    // SAFETY: a local array of sixteen floats.
     unsafe { v.store(lanes.as_mut_ptr()) };
     for half in [8, 4, 2, 1] {
         for l in 0..half {
@@ -74,10 +150,10 @@ unsafe fn tree_sum<V: Lanes>(v: V) -> f32 {
 }
 
 // SAFETY of every block below: the caller's contract is that the processor has the instructions of `V` and that the slices
-// have equal lengths (checked by the parent module); `piece` and `put` are called with indices below those lengths.
+// have equal lengths (checked by the methods above); `load_piece` and `store_piece` are called with indices below those lengths.
 
 #[inline(always)]
-pub(crate) unsafe fn dot<V: Lanes>(x: &[f32], y: &[f32]) -> f32 {
+pub(super) unsafe fn dot<V: Lanes>(x: &[f32], y: &[f32]) -> f32 {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let mut sums = [V::splat(0.0); 4];
@@ -89,7 +165,7 @@ pub(crate) unsafe fn dot<V: Lanes>(x: &[f32], y: &[f32]) -> f32 {
             i += 64;
         }
         while i < x.len() {
-            sums[0] = sums[0].fma(piece(x, i), piece(y, i));
+            sums[0] = sums[0].fma(load_piece(x, i), load_piece(y, i));
             i += 16;
         }
         tree_sum(sums[0].add(sums[1]).add(sums[2].add(sums[3])))
@@ -101,77 +177,76 @@ macro_rules! each_piece {
         let mut $i = 0;
         while $i < $y.len() {
             let value = $value;
-            put($y, $i, value);
+            store_piece($y, $i, value);
             $i += 16;
         }
     }};
 }
 
 #[inline(always)]
-pub(crate) unsafe fn axpy<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
+pub(super) unsafe fn axpy<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let alpha = V::splat(alpha);
-        each_piece!(y, i => piece::<V>(y, i).fma(alpha, piece(x, i)));
+        each_piece!(y, i => load_piece::<V>(y, i).fma(alpha, load_piece(x, i)));
     }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn axpy_relu<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
+pub(super) unsafe fn axpy_relu<V: Lanes>(y: &mut [f32], alpha: f32, x: &[f32]) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let alpha = V::splat(alpha);
-        each_piece!(y, i => piece::<V>(y, i).fma(alpha, piece(x, i)).relu());
+        each_piece!(y, i => load_piece::<V>(y, i).fma(alpha, load_piece(x, i)).relu());
     }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn multiply<V: Lanes>(out: &mut [f32], x: &[f32], y: &[f32]) {
+pub(super) unsafe fn multiply<V: Lanes>(out: &mut [f32], x: &[f32], y: &[f32]) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
-    unsafe { each_piece!(out, i => piece::<V>(x, i).mul(piece(y, i))) }
+    unsafe { each_piece!(out, i => load_piece::<V>(x, i).mul(load_piece(y, i))) }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn add_product<V: Lanes>(out: &mut [f32], x: &[f32], y: &[f32]) {
-    unsafe { each_piece!(out, i => piece::<V>(out, i).fma(piece(x, i), piece(y, i))) }
+pub(super) unsafe fn add_product<V: Lanes>(out: &mut [f32], x: &[f32], y: &[f32]) {
+    unsafe { each_piece!(out, i => load_piece::<V>(out, i).fma(load_piece(x, i), load_piece(y, i))) }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn relu<V: Lanes>(y: &mut [f32]) {
+pub(super) unsafe fn relu<V: Lanes>(y: &mut [f32]) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
-    unsafe { each_piece!(y, i => piece::<V>(y, i).relu()) }
+    unsafe { each_piece!(y, i => load_piece::<V>(y, i).relu()) }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn mask<V: Lanes>(d: &mut [f32], h: &[f32]) {
-    unsafe { each_piece!(d, i => piece::<V>(d, i).where_positive(piece(h, i))) }
+pub(super) unsafe fn relu_backward<V: Lanes>(d: &mut [f32], h: &[f32]) {
+    unsafe { each_piece!(d, i => load_piece::<V>(d, i).where_positive(load_piece(h, i))) }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn scale<V: Lanes>(y: &mut [f32], alpha: f32) {
+pub(super) unsafe fn scale<V: Lanes>(y: &mut [f32], alpha: f32) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let alpha = V::splat(alpha);
-        each_piece!(y, i => piece::<V>(y, i).mul(alpha));
+        each_piece!(y, i => load_piece::<V>(y, i).mul(alpha));
     }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn add<V: Lanes>(y: &mut [f32], x: &[f32]) {
+pub(super) unsafe fn add<V: Lanes>(y: &mut [f32], x: &[f32]) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
-    unsafe { each_piece!(y, i => piece::<V>(y, i).add(piece(x, i))) }
+    unsafe { each_piece!(y, i => load_piece::<V>(y, i).add(load_piece(x, i))) }
 }
 
-/// `sums[j] (+)= Σ_r d[r·stride + j]`, row after row.
 #[inline(always)]
-pub(crate) unsafe fn column_sums<V: Lanes>(sums: &mut [f32], d: &[f32], stride: usize) {
+pub(super) unsafe fn column_sums<V: Lanes>(sums: &mut [f32], d: &[f32], stride: usize) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let rows = d.len() / stride;
         each_piece!(sums, j => {
-            let mut sum = piece::<V>(sums, j);
+            let mut sum = load_piece::<V>(sums, j);
             for r in 0..rows {
-                sum = sum.add(piece(&d[r * stride..(r + 1) * stride], j));
+                sum = sum.add(load_piece(&d[r * stride..(r + 1) * stride], j));
             }
             sum
         });
@@ -187,7 +262,7 @@ pub(crate) unsafe fn column_sums<V: Lanes>(sums: &mut [f32], d: &[f32], stride: 
 /// # Safety
 /// The processor has the instructions of `V`; sixteen floats are accessible at `p`, `m` and `v`.
 #[inline(always)]
-pub(crate) unsafe fn adam_lanes<V: Lanes>(k: &AdamCoefficients, g: V, p: V, m: V, v: V) -> (V, V, V) {
+pub(super) unsafe fn adam_lanes<V: Lanes>(k: &AdamCoefficients, g: V, p: V, m: V, v: V) -> (V, V, V) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let g = g.mul(V::splat(k.gradient_scale));
@@ -199,60 +274,17 @@ pub(crate) unsafe fn adam_lanes<V: Lanes>(k: &AdamCoefficients, g: V, p: V, m: V
 }
 
 #[inline(always)]
-pub(crate) unsafe fn adam<V: Lanes>(k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) {
+pub(super) unsafe fn adam<V: Lanes>(k: &AdamCoefficients, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) {
     // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
     unsafe {
         let mut i = 0;
         while i < g.len() {
-            let (new_p, new_m, new_v) = adam_lanes::<V>(k, piece(g, i), piece(p, i), piece(m, i), piece(v, i));
-            put(p, i, new_p);
-            put(m, i, new_m);
-            put(v, i, new_v);
+            let (new_p, new_m, new_v) =
+                adam_lanes::<V>(k, load_piece(g, i), load_piece(p, i), load_piece(m, i), load_piece(v, i));
+            store_piece(p, i, new_p);
+            store_piece(m, i, new_m);
+            store_piece(v, i, new_v);
             i += 16;
         }
-    }
-}
-
-/// `rounds` rounds of independent multiply-adds on as many registers as a tile accumulates in; the result keeps them alive.
-#[inline(always)]
-pub(crate) unsafe fn multiply_adds<V: Lanes>(rounds: u64, x: f32) -> f32 {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match V::TILE_ROWS {
-            ..6 => chains::<V, 2>(rounds, x),
-            6..12 => chains::<V, 6>(rounds, x),
-            _ => chains::<V, 12>(rounds, x),
-        }
-    }
-}
-
-/// Floating-point operations of one round of [`multiply_adds`].
-///
-/// # Safety
-/// None; it is called like its neighbours.
-pub(crate) unsafe fn flop_per_round_on<V: Lanes>() -> u64 {
-    let chains = match V::TILE_ROWS {
-        ..6 => 2,
-        6..12 => 6,
-        _ => 12,
-    };
-    chains * 16 * 2
-}
-
-#[inline(always)]
-unsafe fn chains<V: Lanes, const N: usize>(rounds: u64, x: f32) -> f32 {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let (factor, mut sums) = (V::splat(x), [V::splat(x); N]);
-        for _ in 0..rounds {
-            for sum in &mut sums {
-                *sum = factor.fma(*sum, factor);
-            }
-        }
-        let mut total = sums[0];
-        for &sum in &sums[1..] {
-            total = total.add(sum);
-        }
-        tree_sum(total)
     }
 }

@@ -1,30 +1,48 @@
 //! Standard normal numbers, sixteen lanes at a time, the same bits on every machine.
 //!
-//! Bits: sixteen xoshiro128++ generators side by side. Numbers: Box–Muller with polynomials for ln and sin. Only operations
-//! that IEEE 754 rounds in one way occur (+, −, ×, ÷, √, never a fused multiply-add), so every path computes the same values.
+//! Bits: sixteen xoshiro128++ generators in parallel. Numbers: Box–Muller with polynomials for ln and sin. Only operations
+//! whose rounding IEEE 754 defines are used (+, −, ×, ÷, √, never a fused multiply-add), so every instruction set computes the
+//! same values.
 #![allow(clippy::needless_range_loop, reason = "loops over lanes read like the vectors they become")]
 
-/// What becomes of each normal number.
+use super::lanes::Lanes;
+use super::*;
+
+impl Kernel {
+    /// Standard normal numbers: the stream of `seed`, the same bits on every instruction set.
+    pub fn fill_normal(self, out: &mut [f32], seed: u64) {
+        dispatch!(self, fill_gaussian(out, seed, NoiseShape::Normal))
+    }
+
+    /// z(x) = sgn(x)·√|x| of standard normal numbers x: the stream of `seed`, the same bits on every instruction set.
+    pub fn fill_z(self, out: &mut [f32], seed: u64) {
+        dispatch!(self, fill_gaussian(out, seed, NoiseShape::SignedRoot))
+    }
+}
+
+/// What is applied to each normal number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// The number itself.
+pub(super) enum NoiseShape {
     Normal,
     /// z(x) = sgn(x)·√|x|.
     SignedRoot,
 }
 
-/// Fills `out` with the stream that belongs to `seed`.
+/// Fills `out` with the stream of `seed`. `V` only selects the instructions that the compiler may use.
+///
+/// # Safety
+/// The processor has the instructions the surrounding function was compiled for.
 #[inline(always)]
-pub(crate) fn fill(out: &mut [f32], seed: u64, shape: Shape) {
+pub(super) unsafe fn fill<V: Lanes>(out: &mut [f32], seed: u64, shape: NoiseShape) {
     let mut bits = Generators::new(seed);
     let mut pieces = out.chunks_exact_mut(32);
     for piece in &mut pieces {
-        let numbers = thirty_two(&mut bits, shape);
+        let numbers = next_32(&mut bits, shape);
         piece.copy_from_slice(&numbers);
     }
     let rest = pieces.into_remainder();
     if !rest.is_empty() {
-        let numbers = thirty_two(&mut bits, shape);
+        let numbers = next_32(&mut bits, shape);
         let count = rest.len();
         rest.copy_from_slice(&numbers[..count]);
     }
@@ -36,7 +54,7 @@ pub(crate) fn fill(out: &mut [f32], seed: u64, shape: Shape) {
 /// r = √(−2 ln u)    x = r sin(πt)    y = ±r √(1 − sin²(πt))    u ∈ (0, 1), t ∈ [−½, ½), the sign from a bit of its own
 /// ```
 #[inline(always)]
-fn thirty_two(bits: &mut Generators, shape: Shape) -> [f32; 32] {
+fn next_32(bits: &mut Generators, shape: NoiseShape) -> [f32; 32] {
     let a = bits.next();
     let b = bits.next();
     let mut out = [0.0_f32; 32];
@@ -51,7 +69,7 @@ fn thirty_two(bits: &mut Generators, shape: Shape) -> [f32; 32] {
         out[l] = radius * sine;
         out[16 + l] = f32::from_bits((radius * cosine).to_bits() ^ sign);
     }
-    if shape == Shape::SignedRoot {
+    if shape == NoiseShape::SignedRoot {
         for x in &mut out {
             *x = x.abs().sqrt().copysign(*x);
         }
@@ -124,13 +142,4 @@ impl Generators {
         }
         out
     }
-}
-
-/// [`fill`] under the name of a path: the lanes only say which instructions the compiler may use.
-///
-/// # Safety
-/// The processor has the instructions the surrounding function was compiled for.
-#[inline(always)]
-pub(crate) unsafe fn fill_on<V: super::lanes::Lanes>(out: &mut [f32], seed: u64, shape: Shape) {
-    fill(out, seed, shape);
 }

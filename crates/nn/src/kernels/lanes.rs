@@ -1,25 +1,25 @@
-//! Sixteen `f32` lanes on AVX-512, on AVX2 with FMA and in portable Rust: one set of operations, three machines.
+//! Sixteen `f32` lanes on AVX-512, on AVX2 with FMA and in portable Rust: one set of operations, three implementations.
 //!
-//! A kernel is written once over [`Lanes`], so the three paths differ only here. On both x86 paths every operation
-//! below rounds each lane once and in the same way, hence they give the same bits.
+//! A kernel is written once over [`Lanes`], so the instruction sets differ only here. With AVX-512 and with AVX2 every operation
+//! below rounds each lane once and in the same way, hence both give the same bits.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod narrow;
+mod register;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
-pub(crate) use narrow::Narrow;
+pub(crate) use register::Register;
 
 /// Sixteen lanes. All methods need a processor that has the instructions of the implementing type; that is the only
 /// condition of the value methods, and `load`/`store` also need sixteen readable or writable floats at the pointer.
 pub(crate) trait Lanes: Copy {
-    /// One register's worth of lanes.
-    type Narrow: Narrow;
+    /// The lanes of one register.
+    type Register: Register;
     /// Rows of 16 columns that one tile accumulates in registers.
     const TILE_ROWS: usize;
     /// How many 16-column panels a tile of full height covers.
@@ -38,7 +38,7 @@ pub(crate) trait Lanes: Copy {
     unsafe fn relu(self) -> Self;
     /// `h > 0 → self`, else 0.
     unsafe fn where_positive(self, h: Self) -> Self;
-    /// Asks for the cache line at `from`; any address is allowed, nothing is read.
+    /// Prefetches the cache line at `from`; any address is allowed.
     #[inline(always)]
     unsafe fn prefetch(from: *const f32) {
         let _ = from;
@@ -48,7 +48,7 @@ pub(crate) trait Lanes: Copy {
     unsafe fn transpose(from: *const f32, to: *mut f32, to_stride: usize) {
         for j in 0..16 {
             for i in 0..16 {
-                // SAFETY: both places belong to the blocks the caller grants.
+                // SAFETY: both addresses belong to the blocks the caller grants.
                 unsafe { to.add(j * to_stride + i).write(from.add(i * 16 + j).read()) };
             }
         }
@@ -78,7 +78,7 @@ macro_rules! lanewise {
 }
 
 impl Lanes for Portable {
-    type Narrow = f32;
+    type Register = f32;
     const TILE_ROWS: usize = if cfg!(target_arch = "aarch64") { 5 } else { 2 };
     const TILE_PANELS: usize = 1;
 

@@ -6,51 +6,196 @@
 //!
 //! Convolutions and dense layers, forward and backward, are instances of it; see `conv.rs` and `dense.rs`. Each element is
 //! summed sequentially over (s, t) with one rounding per step, whatever the tile, so tiles and blocks do not change bits.
+//!
+//! From the top: the request that layers build ([`Product`], [`Offsets`]) and its bounds checks; the loops over panels, blocks
+//! and tiles; the two destinations of a sum, memory ([`Store`]) and an optimiser step ([`AdamUpdate`]).
 #![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and panel in several arrays at once")]
 
+use super::elementwise::adam_lanes;
 use super::lanes::Lanes;
-use super::sinks::{Sink, Store, Update};
+use super::*;
 
-/// What a product reads, as raw parts. Built only by the checked wrappers of the parent module.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub a: *const f32,
-    pub rows: &'a [u32],
-    pub segments: &'a [u32],
+/// The operands of a product, named as in the formula above.
+pub(crate) struct Product<'a> {
+    pub a: &'a [f32],
+    pub rows: &'a Offsets,
+    /// Number of rows of A, and of C, that are computed.
+    pub row_count: usize,
+    pub segments: &'a Offsets,
+    pub segment_count: usize,
     pub length: usize,
     pub step: usize,
-    pub b: *const f32,
+    pub b: &'a [f32],
     pub b_stride: usize,
     pub b_panel: usize,
     pub panels: usize,
-    pub ahead: Ahead,
+    /// Offset of row r of C, for panel 0.
+    pub c_rows: &'a Offsets,
+    /// Floats from one panel of C to the next.
+    pub c_panel: usize,
+    pub prefetch: Prefetch,
 }
 
-/// What to fetch into the cache while computing, where the processor cannot guess it.
+/// The value that a product is added to.
+#[derive(Clone, Copy)]
+pub(crate) enum Accumulator<'a> {
+    Zero,
+    /// What C holds.
+    C,
+    /// One value per column.
+    Bias(&'a [f32]),
+}
+
+/// What is applied to a sum before it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ahead {
-    /// Nothing: the operands are near.
+pub enum Activation {
+    /// The identity.
+    Linear,
+    /// max(0, ·).
+    Relu,
+}
+
+/// What to fetch into the cache during the computation, where the hardware prefetcher does not see the pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prefetch {
     Nothing,
-    /// The rows of A behind those of the present tile, which lie one vector of sixteen apart.
+    /// The rows of A that follow those of the current tile, one vector of sixteen further on.
     RowsOfA,
-    /// The next block of B, a little with each tile.
+    /// The next block of B, a share of it with each tile.
     BlockOfB,
 }
 
-/// Reduction steps per block: 16 columns of B are then 16 KiB and stay in the first-level cache.
-pub(super) const BLOCK: usize = 256;
+/// Offsets into a buffer, built once with a layer. They do not decrease, so the largest of the first `n` is the `n`-th and one
+/// comparison checks them all.
+#[derive(Debug, Clone)]
+pub(crate) struct Offsets(Box<[u32]>);
 
-/// Steps between two requests for the next block of B.
+impl Offsets {
+    /// The given offsets; panics if they decrease.
+    pub fn new(values: impl IntoIterator<Item = usize>) -> Self {
+        let values: Box<[u32]> =
+            values.into_iter().map(|value| u32::try_from(value).expect("layers are checked to fit")).collect();
+        assert!(!values.is_empty() && values.is_sorted(), "offsets do not decrease");
+        Self(values)
+    }
+
+    /// 0, `stride`, 2·`stride`, …
+    pub fn every(stride: usize, count: usize) -> Self {
+        Self::new((0..count).map(|i| i * stride))
+    }
+
+    /// Overwrites them with 0, `stride`, 2·`stride`, … without allocating.
+    pub fn respace(&mut self, stride: usize) {
+        let stride = u32::try_from(stride).expect("layers are checked to fit");
+        for (i, value) in (0..).zip(&mut self.0) {
+            *value = i * stride;
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The largest of the first `count`, which is at least 1.
+    fn largest_of(&self, count: usize) -> usize {
+        self.0[count - 1] as usize
+    }
+}
+
+impl Kernel {
+    /// C ← activation(start + A·B).
+    pub(crate) fn product(self, p: &Product<'_>, start: Accumulator<'_>, c: &mut [f32], activation: Activation) {
+        let source = p.checked_source();
+        assert!(p.end_c() <= c.len(), "product: C is written up to {} of {}", p.end_c(), c.len());
+        if let Accumulator::Bias(bias) = start {
+            assert!(p.panels * LANES <= bias.len(), "product: bias has {} of {}", bias.len(), p.panels * LANES);
+        }
+        let rows = &p.c_rows.0[..p.row_count];
+        let is_rectified = activation == Activation::Relu;
+        dispatch!(
+            self,
+            product_store(source, Store { c: c.as_mut_ptr(), rows, panel: p.c_panel, start, is_rectified })
+        );
+    }
+
+    /// One Adam step on the parameters C, whose gradient is A·B.
+    pub(crate) fn product_adam(
+        self,
+        p: &Product<'_>,
+        k: &AdamCoefficients,
+        c: &mut [f32],
+        m: &mut [f32],
+        v: &mut [f32],
+    ) {
+        let source = p.checked_source();
+        let end = p.end_c();
+        assert!(end <= c.len() && end <= m.len() && end <= v.len(), "product_adam: parameters are written up to {end}");
+        let rows = &p.c_rows.0[..p.row_count];
+        let sink = AdamUpdate { p: c.as_mut_ptr(), m: m.as_mut_ptr(), v: v.as_mut_ptr(), rows, panel: p.c_panel, k };
+        dispatch!(self, product_adam(source, sink));
+    }
+}
+
+impl Product<'_> {
+    /// Checks every address of the formula against the slices of A and B.
+    fn checked_source(&self) -> Source<'_> {
+        let steps = self.segment_count * self.length;
+        assert!(0 < self.row_count && 0 < steps && 0 < self.panels, "product: nothing to compute");
+        let last_a = self.rows.largest_of(self.row_count)
+            + self.segments.largest_of(self.segment_count)
+            + (self.length - 1) * self.step;
+        assert!(last_a < self.a.len(), "product: A is read at {last_a} of {}", self.a.len());
+        let end_b = (self.panels - 1) * self.b_panel + (steps - 1) * self.b_stride + LANES;
+        assert!(end_b <= self.b.len(), "product: B is read up to {end_b} of {}", self.b.len());
+        Source {
+            a: self.a.as_ptr(),
+            rows: &self.rows.0[..self.row_count],
+            segments: &self.segments.0[..self.segment_count],
+            length: self.length,
+            step: self.step,
+            b: self.b.as_ptr(),
+            b_stride: self.b_stride,
+            b_panel: self.b_panel,
+            panels: self.panels,
+            prefetch: self.prefetch,
+        }
+    }
+
+    /// One more than the largest index of C that is written.
+    fn end_c(&self) -> usize {
+        self.c_rows.largest_of(self.row_count) + (self.panels - 1) * self.c_panel + LANES
+    }
+}
+
+/// What a product reads, as raw pointers. Built only by [`Product::checked_source`].
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    a: *const f32,
+    rows: &'a [u32],
+    segments: &'a [u32],
+    length: usize,
+    step: usize,
+    b: *const f32,
+    b_stride: usize,
+    b_panel: usize,
+    panels: usize,
+    prefetch: Prefetch,
+}
+
+/// Reduction steps per block: 16 columns of B are then 16 KiB and stay in the first-level cache.
+const BLOCK: usize = 256;
+
+/// Reduction steps between two prefetches of the next block of B.
 const PIECE: usize = 16;
 const PIECES: [u32; BLOCK / PIECE] = [0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240];
 
-/// Runs the whole product.
+/// The whole product, panel group by panel group.
 ///
 /// # Safety
 /// The processor has the instructions of `V`, every address the formula above names lies inside the buffers of `source`, and
 /// `sink` accepts all its rows and panels.
 #[inline(always)]
-pub(crate) unsafe fn product<V: Lanes, S: Sink<V>>(source: Source<'_>, sink: S) {
+pub(super) unsafe fn product<V: Lanes>(source: Source<'_>, sink: impl Sink<V>) {
     let wide = panels_at_once::<V>(source.rows.len());
     let mut panel = 0;
     while panel < source.panels {
@@ -58,13 +203,13 @@ pub(crate) unsafe fn product<V: Lanes, S: Sink<V>>(source: Source<'_>, sink: S) 
         // SAFETY: the panel groups partition 0..panels; the rest is this function's contract.
         unsafe {
             panel += if wide == 4 && 4 <= left {
-                blocks::<V, S, 4>(source, sink, panel);
+                blocks::<V, _, 4>(source, sink, panel);
                 4
             } else if 2 <= wide && 2 <= left {
-                blocks::<V, S, 2>(source, sink, panel);
+                blocks::<V, _, 2>(source, sink, panel);
                 2
             } else {
-                blocks::<V, S, 1>(source, sink, panel);
+                blocks::<V, _, 1>(source, sink, panel);
                 1
             };
         }
@@ -103,8 +248,8 @@ unsafe fn blocks<V: Lanes, S: Sink<V>, const NP: usize>(source: Source<'_>, sink
                 let now = (length - done).min(S::BLOCK);
                 let block = Source { length: now, b: b.add(done * source.b_stride), ..source };
                 let a = source.a.add(only as usize + done * source.step);
-                // In pieces, a tile gets moments at which to ask for the next block.
-                let is_cut = source.ahead == Ahead::BlockOfB && source.step == 1 && now.is_multiple_of(PIECE);
+                // Cut into pieces, the block has points at which to prefetch the next one.
+                let is_cut = source.prefetch == Prefetch::BlockOfB && source.step == 1 && now.is_multiple_of(PIECE);
                 let block = match is_cut {
                     true => Source { a, segments: &PIECES[..now / PIECE], length: PIECE, ..block },
                     false => Source { a, segments: &[0], ..block },
@@ -144,7 +289,7 @@ unsafe fn tiles<V: Lanes, S: Sink<V>, const NP: usize>(
     let height = const { tile_height::<V>(NP) };
     let count = rows.div_ceil(height);
     let steps = source.segments.len() * source.length;
-    let share = if source.ahead == Ahead::BlockOfB { steps.div_ceil(count) } else { 0 };
+    let share = if source.prefetch == Prefetch::BlockOfB { steps.div_ceil(count) } else { 0 };
     let lines = share.div_ceil(source.segments.len());
     let mut row = 0;
     for tile in 0..count {
@@ -176,7 +321,7 @@ struct Block {
     next: Next,
 }
 
-/// The rows of B to ask for while computing: `lines` of them per segment.
+/// The rows of B to prefetch: `lines` of them per segment.
 #[derive(Clone, Copy)]
 struct Next {
     b: *const f32,
@@ -208,7 +353,7 @@ unsafe fn tile_of<V: Lanes, S: Sink<V>, const MR: usize, const NP: usize>(
         let mut b = source.b;
         for &segment in source.segments {
             let mut offset = segment as usize;
-            if source.ahead == Ahead::RowsOfA {
+            if source.prefetch == Prefetch::RowsOfA {
                 for row in rows {
                     V::prefetch(row.wrapping_add(offset + MR * 16));
                 }
@@ -243,22 +388,105 @@ unsafe fn tile_of<V: Lanes, S: Sink<V>, const MR: usize, const NP: usize>(
     }
 }
 
-/// [`product`] into memory.
-///
-/// # Safety
-/// As for [`product`].
-#[inline(always)]
-pub(crate) unsafe fn store<V: Lanes>(source: Source<'_>, sink: Store<'_>) {
-    // SAFETY: the caller's contract.
-    unsafe { product::<V, _>(source, sink) }
+/// The start value of each sum, and its destination.
+pub(super) trait Sink<V: Lanes>: Copy {
+    /// Most reduction steps between two accesses to C.
+    const BLOCK: usize;
+    /// Whether `finish` is too long for the compiler to unroll over a tile. The sums are then spilled to memory once, before
+    /// `finish`; otherwise the compiler would keep them in memory during the whole reduction.
+    const IS_LONG: bool;
+    /// The value at which the sum of element (`row`, `panel`) begins.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `V`; `row` and `panel` are below the counts the sink was checked for.
+    unsafe fn start(&self, row: usize, panel: usize, is_first_block: bool) -> V;
+    /// Consumes the sum.
+    ///
+    /// # Safety
+    /// As for `start`.
+    unsafe fn finish(&self, row: usize, panel: usize, is_last_block: bool, sum: V);
 }
 
-/// [`product`] into an optimiser step.
-///
-/// # Safety
-/// As for [`product`].
-#[inline(always)]
-pub(crate) unsafe fn update<V: Lanes>(source: Source<'_>, sink: Update<'_>) {
-    // SAFETY: the caller's contract.
-    unsafe { product::<V, _>(source, sink) }
+/// Stores the sums into C: element (r, p·16 + lane) at `rows[r] + p·panel + lane`.
+#[derive(Clone, Copy)]
+pub(super) struct Store<'a> {
+    c: *mut f32,
+    rows: &'a [u32],
+    panel: usize,
+    start: Accumulator<'a>,
+    is_rectified: bool,
+}
+
+impl Store<'_> {
+    #[inline(always)]
+    unsafe fn at(&self, row: usize, panel: usize) -> *mut f32 {
+        // SAFETY: `Sink`'s contract: row and panel were checked against C by `Kernel::product`.
+        unsafe { self.c.add(*self.rows.get_unchecked(row) as usize + panel * self.panel) }
+    }
+}
+
+impl<V: Lanes> Sink<V> for Store<'_> {
+    const BLOCK: usize = BLOCK;
+    const IS_LONG: bool = false;
+
+    #[inline(always)]
+    unsafe fn start(&self, row: usize, panel: usize, is_first: bool) -> V {
+        // SAFETY: as for `at`; a bias holds 16 values for every panel.
+        unsafe {
+            match self.start {
+                Accumulator::Zero if is_first => V::splat(0.0),
+                Accumulator::Bias(bias) if is_first => V::load(bias.as_ptr().add(panel * 16)),
+                _ => V::load(self.at(row, panel)),
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn finish(&self, row: usize, panel: usize, is_last: bool, sum: V) {
+        // SAFETY: as for `at`.
+        unsafe { if self.is_rectified && is_last { sum.relu() } else { sum }.store(self.at(row, panel)) }
+    }
+}
+
+/// Prefetch distance of parameters and moments: three tiles of six rows.
+const PARAMETERS_AHEAD: usize = 3 * 6 * 16;
+
+/// Uses the sums as gradients and updates parameters and moments at once; they are addressed like C in [`Store`].
+#[derive(Clone, Copy)]
+pub(super) struct AdamUpdate<'a> {
+    p: *mut f32,
+    m: *mut f32,
+    v: *mut f32,
+    rows: &'a [u32],
+    panel: usize,
+    k: &'a AdamCoefficients,
+}
+
+impl<V: Lanes> Sink<V> for AdamUpdate<'_> {
+    /// The gradient must be complete before it is used.
+    const BLOCK: usize = usize::MAX;
+    const IS_LONG: bool = true;
+
+    #[inline(always)]
+    unsafe fn start(&self, row: usize, panel: usize, _: bool) -> V {
+        // SAFETY: the caller's contract; prefetches may go anywhere.
+        unsafe {
+            let at = *self.rows.get_unchecked(row) as usize + panel * self.panel + PARAMETERS_AHEAD;
+            V::prefetch(self.p.wrapping_add(at));
+            V::prefetch(self.m.wrapping_add(at));
+            V::prefetch(self.v.wrapping_add(at));
+            V::splat(0.0)
+        }
+    }
+    #[inline(always)]
+    unsafe fn finish(&self, row: usize, panel: usize, _: bool, sum: V) {
+        // SAFETY: `Sink`'s contract: the offset was checked against all three buffers by `Kernel::product_adam`.
+        unsafe {
+            let at = *self.rows.get_unchecked(row) as usize + panel * self.panel;
+            let (p, m, v) = (self.p.add(at), self.m.add(at), self.v.add(at));
+            let (new_p, new_m, new_v) = adam_lanes(self.k, sum, V::load(p), V::load(m), V::load(v));
+            new_p.store(p);
+            new_m.store(m);
+            new_v.store(v);
+        }
+    }
 }

@@ -1,31 +1,33 @@
-//! The geometry of Winograd's convolution: where tiles, their outputs and the taps of a window lie in a layer's memory.
+//! The geometry of Winograd's convolution: addresses of tiles, of their outputs and of the taps of a window in a layer's memory.
 
-/// Side of a transformed tile, and the number of its values.
+/// Side of a transformed tile.
 pub(super) const SIDE: usize = 4;
+
+/// Values of a transformed tile.
 pub(crate) const POSITIONS: usize = SIDE * SIDE;
 
-/// Floats from one position to the next, where a position has `rows` rows of `width` values. The line beside them keeps the 16
-/// positions of a tile, which are written and read together, out of each other's sets of the first-level cache.
-pub(crate) const fn position_len(rows: usize, width: usize) -> usize {
+/// Floats from one position to the next, where a position has `rows` rows of `width` values. One cache line of padding keeps the
+/// 16 positions of a tile, which are written and read together, in different sets of the first-level cache.
+pub(crate) const fn position_stride(rows: usize, width: usize) -> usize {
     rows * width + 16
 }
 
-/// How a layer's image is cut into tiles. A stride of s makes s · s interleaved images ("phases") of the input, on each of which
-/// the window moves by one and has `taps` × `taps` values.
+/// The tiling of a layer's image. A stride of s splits the input into s · s interleaved images (phases), on each of which the
+/// window moves by one and has `taps` × `taps` values.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grid {
+pub(crate) struct TileGrid {
     pub taps: usize,
     pub stride: usize,
     pub out_height: usize,
     pub out_width: usize,
     /// Pixels of an input row.
     pub in_width: usize,
-    /// Padded channels.
+    /// Channels, padded to 16.
     pub in_channels: usize,
     pub out_channels: usize,
 }
 
-impl Grid {
+impl TileGrid {
     /// Outputs of a tile along one side.
     pub fn outputs(&self) -> usize {
         SIDE + 1 - self.taps
@@ -49,8 +51,8 @@ impl Grid {
         self.stride * self.stride * self.in_channels
     }
 
-    /// Where the data of tile (`row`, `col`) begin in phase `phase` of the image, and how many of their rows and columns exist.
-    pub(super) fn data(&self, (row, col): (usize, usize), phase: usize) -> Patch {
+    /// The pixels of phase `phase` that tile (`row`, `col`) reads.
+    pub(super) fn input(&self, (row, col): (usize, usize), phase: usize) -> Patch {
         let (y, x) = (row * self.outputs(), col * self.outputs());
         let (dy, dx) = (phase / self.stride, phase % self.stride);
         let down = self.stride * self.in_width * self.in_channels;
@@ -64,8 +66,8 @@ impl Grid {
         }
     }
 
-    /// The same for the outputs of a tile.
-    pub fn result(&self, (row, col): (usize, usize)) -> Patch {
+    /// The pixels that tile (`row`, `col`) writes.
+    pub fn output(&self, (row, col): (usize, usize)) -> Patch {
         let (y, x) = (row * self.outputs(), col * self.outputs());
         let down = self.out_width * self.out_channels;
         Patch {
@@ -83,9 +85,9 @@ impl Grid {
         (y * self.stride + dy) * self.taps * self.stride + x * self.stride + dx
     }
 
-    /// All pixels that the tile (`row`, `col`) reads, of all phases.
+    /// The pixels of all phases that tile (`row`, `col`) reads.
     pub fn region(&self, (row, col): (usize, usize)) -> Patch {
-        let Patch { first, down, right, rows, cols } = self.data((row, col), 0);
+        let Patch { first, down, right, rows, cols } = self.input((row, col), 0);
         let side = self.stride;
         Patch { first, down: down / side, right: right / side, rows: rows * side, cols: cols * side }
     }
@@ -97,7 +99,7 @@ impl Grid {
     }
 }
 
-/// A tile's place in an image; rows and columns that lie outside count as zeros.
+/// A rectangle of pixels of an image; rows and columns outside the image are left out and count as zeros.
 #[derive(Clone, Copy)]
 pub(crate) struct Patch {
     pub first: usize,
@@ -120,31 +122,31 @@ impl Patch {
         row < self.rows && col < self.cols
     }
 
-    /// Floats from the first value inside to the last.
+    /// Floats from the first pixel inside the image to the last.
     #[inline(always)]
-    pub fn reach(&self) -> usize {
+    pub fn span(&self) -> usize {
         (self.rows - 1) * self.down + (self.cols - 1) * self.right
     }
 }
 
-/// Tiles of one example and where they stand among those that are multiplied together.
+/// Tiles of one example, with their rows in the matrices that are multiplied.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tiles<'a> {
-    pub placed: &'a [Placed],
-    /// Places for tiles that a position has.
+pub(crate) struct TileSlots<'a> {
+    pub slots: &'a [TileSlot],
+    /// Rows of the matrix at one position.
     pub count: usize,
 }
 
-/// Sixteen outputs: which, and their biases.
+/// A panel of sixteen outputs and their biases.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Biased<'a> {
+pub(crate) struct PanelBias<'a> {
     pub panel: usize,
     pub bias: &'a [f32],
 }
 
-/// A tile, as its row and column among those of its example, and its place.
+/// A tile, as its row and column in the grid of its example, and its row in the matrices that are multiplied.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Placed {
+pub(crate) struct TileSlot {
     pub tile: (usize, usize),
-    pub place: usize,
+    pub slot: usize,
 }

@@ -7,30 +7,30 @@
 //! ```
 //!
 //! Two dimensions are the same along columns and rows. The gradients are the adjoint of exactly this formula: δ enters by A,
-//! leaves by B towards the data and by Gᵀ towards the filter. All factors are 1 and 1/2, so rounding stays that of a direct sum.
+//! leaves by B towards the input and by Gᵀ towards the filter. All factors are 1 and 1/2, so rounding stays that of a direct sum.
 //!
-//! Every tile is checked by a slice that holds all of it; what is left unsafe are the places within that slice, and that the
+//! Every tile is bounds-checked by a slice that holds all of it; unsafe are the accesses within that slice, and that the
 //! processor must have the instructions of the lanes.
 #![allow(clippy::needless_range_loop, reason = "tiles are indexed by row and column in several arrays at once")]
 
-use super::lanes::Narrow;
+use super::lanes::Register;
 use super::tiles::{POSITIONS, Patch, SIDE};
 
 /// A transform along one dimension.
-pub(super) trait Transform<V: Narrow, const P: usize, const Q: usize> {
+pub(super) trait Transform<V: Register, const P: usize, const Q: usize> {
     unsafe fn along(x: [V; P]) -> [V; Q];
 }
 
-pub(super) struct Data;
-pub(super) struct DataAdjoint;
+pub(super) struct Input;
+pub(super) struct InputAdjoint;
 pub(super) struct Filter;
 pub(super) struct FilterAdjoint;
-pub(super) struct Result;
-pub(super) struct ResultAdjoint;
+pub(super) struct Output;
+pub(super) struct OutputAdjoint;
 
 // SAFETY of every block below: the processor has the instructions of `V`, which is all that arithmetic on lanes needs.
 
-impl<V: Narrow> Transform<V, 4, 4> for Data {
+impl<V: Register> Transform<V, 4, 4> for Input {
     #[inline(always)]
     unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 4] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -38,7 +38,7 @@ impl<V: Narrow> Transform<V, 4, 4> for Data {
     }
 }
 
-impl<V: Narrow> Transform<V, 4, 4> for DataAdjoint {
+impl<V: Register> Transform<V, 4, 4> for InputAdjoint {
     #[inline(always)]
     unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 4] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -46,7 +46,7 @@ impl<V: Narrow> Transform<V, 4, 4> for DataAdjoint {
     }
 }
 
-impl<V: Narrow> Transform<V, 2, 4> for Filter {
+impl<V: Register> Transform<V, 2, 4> for Filter {
     #[inline(always)]
     unsafe fn along([a, b]: [V; 2]) -> [V; 4] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -54,7 +54,7 @@ impl<V: Narrow> Transform<V, 2, 4> for Filter {
     }
 }
 
-impl<V: Narrow> Transform<V, 3, 4> for Filter {
+impl<V: Register> Transform<V, 3, 4> for Filter {
     #[inline(always)]
     unsafe fn along([a, b, c]: [V; 3]) -> [V; 4] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -63,7 +63,7 @@ impl<V: Narrow> Transform<V, 3, 4> for Filter {
     }
 }
 
-impl<V: Narrow> Transform<V, 4, 2> for FilterAdjoint {
+impl<V: Register> Transform<V, 4, 2> for FilterAdjoint {
     #[inline(always)]
     unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 2] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -71,7 +71,7 @@ impl<V: Narrow> Transform<V, 4, 2> for FilterAdjoint {
     }
 }
 
-impl<V: Narrow> Transform<V, 4, 3> for FilterAdjoint {
+impl<V: Register> Transform<V, 4, 3> for FilterAdjoint {
     #[inline(always)]
     unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 3] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -79,7 +79,7 @@ impl<V: Narrow> Transform<V, 4, 3> for FilterAdjoint {
     }
 }
 
-impl<V: Narrow> Transform<V, 4, 2> for Result {
+impl<V: Register> Transform<V, 4, 2> for Output {
     #[inline(always)]
     unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 2] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -87,7 +87,7 @@ impl<V: Narrow> Transform<V, 4, 2> for Result {
     }
 }
 
-impl<V: Narrow> Transform<V, 4, 3> for Result {
+impl<V: Register> Transform<V, 4, 3> for Output {
     #[inline(always)]
     unsafe fn along([a, b, c, d]: [V; 4]) -> [V; 3] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -95,7 +95,7 @@ impl<V: Narrow> Transform<V, 4, 3> for Result {
     }
 }
 
-impl<V: Narrow> Transform<V, 2, 4> for ResultAdjoint {
+impl<V: Register> Transform<V, 2, 4> for OutputAdjoint {
     #[inline(always)]
     unsafe fn along([a, b]: [V; 2]) -> [V; 4] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -103,7 +103,7 @@ impl<V: Narrow> Transform<V, 2, 4> for ResultAdjoint {
     }
 }
 
-impl<V: Narrow> Transform<V, 3, 4> for ResultAdjoint {
+impl<V: Register> Transform<V, 3, 4> for OutputAdjoint {
     #[inline(always)]
     unsafe fn along([a, b, c]: [V; 3]) -> [V; 4] {
         // SAFETY: the caller's contract, that the processor has these instructions.
@@ -113,7 +113,7 @@ impl<V: Narrow> Transform<V, 3, 4> for ResultAdjoint {
 
 /// The transform along columns, then along rows.
 #[inline(always)]
-pub(super) unsafe fn both<T: Transform<V, P, Q>, V: Narrow, const P: usize, const Q: usize>(
+pub(super) unsafe fn both<T: Transform<V, P, Q>, V: Register, const P: usize, const Q: usize>(
     x: [[V; P]; P],
 ) -> [[V; Q]; Q] {
     // SAFETY: the caller's contract, that the processor has these instructions.
@@ -139,14 +139,14 @@ pub(super) unsafe fn both<T: Transform<V, P, Q>, V: Narrow, const P: usize, cons
 }
 
 #[inline(always)]
-pub(super) unsafe fn load<V: Narrow>(x: &[f32], at: usize) -> V {
+pub(super) unsafe fn load<V: Register>(x: &[f32], at: usize) -> V {
     let piece = &x[at..at + V::WIDTH];
     // SAFETY: as many floats as there are lanes, as the slice has checked.
     unsafe { V::load(piece.as_ptr()) }
 }
 
 #[inline(always)]
-pub(super) unsafe fn store<V: Narrow>(x: &mut [f32], at: usize, value: V) {
+pub(super) unsafe fn store<V: Register>(x: &mut [f32], at: usize, value: V) {
     let piece = &mut x[at..at + V::WIDTH];
     // SAFETY: as many floats as there are lanes, as the slice has checked.
     unsafe { value.store(piece.as_mut_ptr()) }
@@ -154,8 +154,8 @@ pub(super) unsafe fn store<V: Narrow>(x: &mut [f32], at: usize, value: V) {
 
 /// The tile of an image that begins at `patch`; what lies outside the image is zero.
 #[inline(always)]
-pub(super) unsafe fn load_patch<V: Narrow, const P: usize>(x: &[f32], patch: Patch, channel: usize) -> [[V; P]; P] {
-    // SAFETY: the caller's contract, and the patch is asked whether it is whole.
+pub(super) unsafe fn load_patch<V: Register, const P: usize>(x: &[f32], patch: Patch, channel: usize) -> [[V; P]; P] {
+    // SAFETY: the caller's contract, and `IS_WHOLE` is what the patch says.
     unsafe {
         match patch.is_whole(P) {
             true => load_patch_of::<V, P, true>(x, patch, channel),
@@ -167,12 +167,12 @@ pub(super) unsafe fn load_patch<V: Narrow, const P: usize>(x: &[f32], patch: Pat
 /// # Safety
 /// The processor has the instructions of `V`; `IS_WHOLE` only if the patch is.
 #[inline(always)]
-unsafe fn load_patch_of<V: Narrow, const P: usize, const IS_WHOLE: bool>(
+unsafe fn load_patch_of<V: Register, const P: usize, const IS_WHOLE: bool>(
     x: &[f32],
     patch: Patch,
     channel: usize,
 ) -> [[V; P]; P] {
-    let x = &x[patch.first + channel..][..patch.reach() + V::WIDTH];
+    let x = &x[patch.first + channel..][..patch.span() + V::WIDTH];
     // SAFETY: the caller's contract, that the processor has these instructions.
     let mut tile = [[unsafe { V::zero() }; P]; P];
     // Every index is a constant once these loops are unrolled, so the tile stays in registers.
@@ -189,7 +189,7 @@ unsafe fn load_patch_of<V: Narrow, const P: usize, const IS_WHOLE: bool>(
 
 /// The 16 positions of a tile, `step` floats apart.
 #[inline(always)]
-pub(super) unsafe fn load_positions<V: Narrow>(x: &[f32], at: usize, step: usize) -> [[V; 4]; 4] {
+pub(super) unsafe fn load_positions<V: Register>(x: &[f32], at: usize, step: usize) -> [[V; 4]; 4] {
     let x = &x[at..][..(POSITIONS - 1) * step + V::WIDTH];
     // SAFETY: the caller's contract, that the processor has these instructions.
     let mut tile = [[unsafe { V::zero() }; 4]; 4];
@@ -203,7 +203,7 @@ pub(super) unsafe fn load_positions<V: Narrow>(x: &[f32], at: usize, step: usize
 }
 
 #[inline(always)]
-pub(super) unsafe fn store_positions<V: Narrow>(x: &mut [f32], at: usize, step: usize, tile: [[V; 4]; 4]) {
+pub(super) unsafe fn store_positions<V: Register>(x: &mut [f32], at: usize, step: usize, tile: [[V; 4]; 4]) {
     let x = &mut x[at..][..(POSITIONS - 1) * step + V::WIDTH];
     for i in 0..SIDE {
         for j in 0..SIDE {
@@ -213,16 +213,16 @@ pub(super) unsafe fn store_positions<V: Narrow>(x: &mut [f32], at: usize, step: 
     }
 }
 
-/// Replaces every value of the image that belongs to `patch` by what `change` makes of it and of the tile's value.
+/// Replaces every value of the image inside `patch` by `change`(value, value of the tile).
 #[inline(always)]
-pub(super) unsafe fn change_patch<V: Narrow, const P: usize>(
+pub(super) unsafe fn change_patch<V: Register, const P: usize>(
     x: &mut [f32],
     patch: Patch,
     channel: usize,
     tile: [[V; P]; P],
     change: impl Fn(V, V) -> V,
 ) {
-    // SAFETY: the caller's contract, and the patch is asked whether it is whole.
+    // SAFETY: the caller's contract, and `IS_WHOLE` is what the patch says.
     unsafe {
         match patch.is_whole(P) {
             true => change_patch_of::<V, P, true>(x, patch, channel, tile, change),
@@ -234,21 +234,21 @@ pub(super) unsafe fn change_patch<V: Narrow, const P: usize>(
 /// # Safety
 /// As for [`load_patch_of`].
 #[inline(always)]
-unsafe fn change_patch_of<V: Narrow, const P: usize, const IS_WHOLE: bool>(
+unsafe fn change_patch_of<V: Register, const P: usize, const IS_WHOLE: bool>(
     x: &mut [f32],
     patch: Patch,
     channel: usize,
     tile: [[V; P]; P],
     change: impl Fn(V, V) -> V,
 ) {
-    let x = &mut x[patch.first + channel..][..patch.reach() + V::WIDTH];
+    let x = &mut x[patch.first + channel..][..patch.span() + V::WIDTH];
     for i in 0..P {
         for j in 0..P {
             if IS_WHOLE || patch.has(i, j) {
                 // SAFETY: rows and columns that the patch has end where `x` does or before.
                 unsafe {
-                    let place = x.as_mut_ptr().add(i * patch.down + j * patch.right);
-                    change(V::load(place), tile[i][j]).store(place);
+                    let pixel = x.as_mut_ptr().add(i * patch.down + j * patch.right);
+                    change(V::load(pixel), tile[i][j]).store(pixel);
                 }
             }
         }

@@ -1,12 +1,12 @@
 //! Winograd's method against the direct convolution of `conv.rs`, which is itself tested against the definition in f64.
 
 use super::*;
-use crate::conv::{ConvSpec, ImageShape, Order, Place};
+use crate::conv::{ConvContext, ConvSpec, ImageOrder, ImageShape};
 use crate::init::Init;
 use crate::params::Layout;
 use crate::reference::{numbers, uniform};
 
-/// What either method gives: outputs, weight gradient, input gradient.
+/// Outputs, weight gradient and input gradient of either method.
 struct Pass {
     y: Vec<f32>,
     dw: Vec<f32>,
@@ -24,8 +24,8 @@ struct Case {
 fn case(kernel: Kernel, channels: usize, (height, width): (usize, usize), spec: ConvSpec, count: usize) -> Case {
     let input = ImageShape { channels, height, width };
     let mut layout = Layout::default();
-    let place = Place { input, order: Order::Pixels, has_bias: true };
-    let conv = Conv::new(kernel, "conv", spec, place, &mut layout).unwrap();
+    let context = ConvContext { input, order: ImageOrder::ChannelsLast, has_bias: true };
+    let conv = Conv::new(kernel, "conv", spec, context, &mut layout).unwrap();
     let mut params = layout.zeros();
     let mut next = uniform(1);
     for (_, id) in layout.names() {
@@ -38,16 +38,16 @@ fn case(kernel: Kernel, channels: usize, (height, width): (usize, usize), spec: 
 fn directly(case: &Case) -> Pass {
     let Case { conv, params, x, dy, .. } = case;
     let mut transposed = vec![0.0; conv.transposed_len()];
-    for (piece, out) in transposed.chunks_mut(conv.transposed_piece()).enumerate() {
+    for (piece, out) in transposed.chunks_mut(conv.transposed_piece_len()).enumerate() {
         conv.transpose_piece(params, piece, out);
     }
     let mut pass = Pass { y: vec![0.0; dy.len()], dw: vec![0.0; conv.weight.len()], dx: vec![0.0; x.len()] };
     let (inputs, outputs) = (conv.input.padded_len(), conv.output.padded_len());
-    let mut laid = vec![0.0; outputs];
+    let mut packed = vec![0.0; outputs];
     for e in 0..case.count {
         let (x, dy) = (&x[e * inputs..][..inputs], &dy[e * outputs..][..outputs]);
         conv.forward(params, x, &mut pass.y[e * outputs..][..outputs]);
-        conv.add_gradient(x, dy, &mut laid, &mut pass.dw, From::C);
+        conv.gradient(x, dy, &mut packed, &mut pass.dw, Accumulator::C);
         conv.add_input_gradient(&transposed, dy, &mut pass.dx[e * inputs..][..inputs]);
     }
     pass
@@ -55,31 +55,31 @@ fn directly(case: &Case) -> Pass {
 
 fn filters(case: &Case, winograd: &Winograd) -> Vec<f32> {
     let mut filters = vec![0.0; winograd.filters_len()];
-    for (piece, out) in filters.chunks_mut(winograd.filters_piece()).enumerate() {
-        winograd.filters(&case.params, piece, out);
+    for (piece, out) in filters.chunks_mut(winograd.filters_piece_len()).enumerate() {
+        winograd.transform_filters(&case.params, piece, out);
     }
     filters
 }
 
 fn by_tiles(case: &Case, winograd: &Winograd) -> Pass {
     let Case { conv, params, x, dy, .. } = case;
-    let (filters, mut across) = (filters(case, winograd), vec![0.0; winograd.filters_len()]);
-    for (piece, out) in across.chunks_mut(winograd.filters_across_piece()).enumerate() {
-        winograd.filters_across(params, piece, out);
+    let (filters, mut transposed) = (filters(case, winograd), vec![0.0; winograd.filters_len()]);
+    for (piece, out) in transposed.chunks_mut(winograd.transposed_filters_piece_len()).enumerate() {
+        winograd.transpose_filters(params, piece, out);
     }
-    let mut room = Positions::new(std::iter::once(winograd));
+    let mut scratch = WinogradScratch::new(std::iter::once(winograd));
     let mut pass = Pass { y: vec![0.0; dy.len()], dw: vec![f32::NAN; conv.weight.len()], dx: vec![f32::NAN; x.len()] };
     let weights = Weights { params, filters: &filters };
-    winograd.forward(weights, x, (&mut pass.y, conv.output.padded_len()), &mut room);
+    winograd.forward(weights, x, (&mut pass.y, conv.output.padded_len()), &mut scratch);
     // In two halves, so that overwriting and adding are both seen.
     let (inputs, outputs) = (conv.input.padded_len(), conv.output.padded_len());
     let mut done = 0;
     for count in [case.count.div_ceil(2), case.count / 2] {
         if 0 < count {
             let x = &x[done * inputs..][..count * inputs];
-            winograd.begin_backward(x, &dy[done * outputs..][..count * outputs], &mut room);
-            winograd.gradient(count, 0 < done, &mut pass.dw, &mut room);
-            winograd.input_gradient(&across, &mut pass.dx[done * inputs..][..count * inputs], &mut room);
+            winograd.begin_backward(x, &dy[done * outputs..][..count * outputs], &mut scratch);
+            winograd.gradient(count, 0 < done, &mut pass.dw, &mut scratch);
+            winograd.input_gradient(&transposed, &mut pass.dx[done * inputs..][..count * inputs], &mut scratch);
         }
         done += count;
     }
@@ -95,7 +95,7 @@ fn distance(found: &[f32], expected: &[f32]) -> f64 {
 
 fn check(kernel: Kernel, channels: usize, size: (usize, usize), spec: ConvSpec, count: usize) {
     let case = case(kernel, channels, size, spec, count);
-    let winograd = Winograd::of(&case.conv, EXAMPLES).expect("the method applies");
+    let winograd = Winograd::of(&case.conv, CHUNK).expect("the method applies");
     let (found, expected) = (by_tiles(&case, &winograd), directly(&case));
     for (what, found, expected) in
         [("y", found.y, expected.y), ("dw", found.dw, expected.dw), ("dx", found.dx, expected.dx)]
@@ -117,7 +117,7 @@ fn the_nature_network_is_that_of_the_direct_method_on_every_kernel() {
 #[test]
 fn ragged_edges_odd_channels_and_unused_borders_are_those_of_the_direct_method() {
     let kernel = Kernel::detect();
-    for count in 1..=EXAMPLES {
+    for count in 1..=CHUNK {
         check(kernel, 5, (9, 12), ConvSpec { channels: 17, kernel: 3, stride: 1 }, count);
         check(kernel, 20, (7, 10), ConvSpec { channels: 3, kernel: 2, stride: 1 }, count);
         check(kernel, 3, (25, 22), ConvSpec { channels: 33, kernel: 6, stride: 3 }, count);
@@ -138,19 +138,20 @@ fn a_layer_that_would_gain_little_keeps_the_direct_method() {
     assert!(of(9, 1, 1).is_none(), "nothing to share");
 }
 
-/// Outputs where repeated tiles are copied, and how many tiles were computed.
-fn repeating(case: &Case, winograd: &Winograd) -> (Vec<f32>, usize) {
+/// Outputs of the pass with the tile cache, and the number of distinct tiles.
+fn with_tile_cache(case: &Case, winograd: &Winograd) -> (Vec<f32>, usize) {
     let Case { conv, params, x, .. } = case;
-    let (mut y, mut laid) = (vec![f32::NAN; case.dy.len()], vec![f32::NAN; x.len()]);
-    let (mut room, mut repeats) = (Positions::new(std::iter::once(winograd)), Repeats::new(winograd, case.count));
+    let (mut y, mut packed) = (vec![f32::NAN; case.dy.len()], vec![f32::NAN; x.len()]);
+    let (mut scratch, mut cache) =
+        (WinogradScratch::new(std::iter::once(winograd)), TileCache::new(winograd, case.count));
     let weights = Weights { params, filters: &filters(case, winograd) };
     for _ in 0..2 {
-        // Twice, so that the second must not see what the first left.
-        let lay = |e: usize, out: &mut [f32]| out.copy_from_slice(&x[e * out.len()..(e + 1) * out.len()]);
+        // Twice, so that content which outlives a pass would be noticed.
+        let pack = |e: usize, out: &mut [f32]| out.copy_from_slice(&x[e * out.len()..(e + 1) * out.len()]);
         let y = (&mut y[..], conv.output.padded_len());
-        winograd.forward_repeating(weights, (&mut laid, lay), y, (&mut room, &mut repeats));
+        winograd.forward_cached(weights, (&mut packed, pack), y, (&mut scratch, &mut cache));
     }
-    (y, repeats.different())
+    (y, cache.distinct())
 }
 
 #[test]
@@ -160,9 +161,9 @@ fn repeated_tiles_have_the_bits_of_computed_ones() {
             [(16, (21, 21), (2, 1)), (20, (12, 15), (3, 1)), (16, (25, 22), (6, 3))]
         {
             let spec = ConvSpec { channels: 33, kernel: window, stride };
-            let mut case = case(kernel, channels, size, spec, EXAMPLES);
+            let mut case = case(kernel, channels, size, spec, CHUNK);
             let winograd = Winograd::of(&case.conv, 1).expect("the method applies");
-            let tiles = EXAMPLES * winograd.grid.tiles();
+            let tiles = CHUNK * winograd.grid.tiles();
             let (noise, pixel) = (case.x.clone(), case.conv.input.padded_len() / (size.0 * size.1));
             for share in [0.0, 0.02, 0.3, 1.0] {
                 // A background of one colour with pixels of noise: all of it, some, or none.
@@ -170,14 +171,14 @@ fn repeated_tiles_have_the_bits_of_computed_ones() {
                 for (x, noise) in case.x.chunks_mut(pixel).zip(noise.chunks(pixel)) {
                     if next() < share { x.copy_from_slice(noise) } else { x.fill(0.25) }
                 }
-                let (y, different) = repeating(&case, &winograd);
-                let expected = by_tiles(&case, &Winograd::of(&case.conv, EXAMPLES).expect("the method applies")).y;
+                let (y, distinct) = with_tile_cache(&case, &winograd);
+                let expected = by_tiles(&case, &Winograd::of(&case.conv, CHUNK).expect("the method applies")).y;
                 let bits = |y: &[f32]| y.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
                 assert!(bits(&y) == bits(&expected), "{share} of noise, {size:?}, {}", kernel.name());
                 match share {
-                    0.0 => assert!(different <= 4, "the middle, two edges, a corner; not {different}"),
-                    1.0 => assert_eq!(different, tiles, "noise does not repeat"),
-                    _ => assert!(4 < different && different <= tiles),
+                    0.0 => assert!(distinct <= 4, "the middle, two edges, a corner; not {distinct}"),
+                    1.0 => assert_eq!(distinct, tiles, "noise does not repeat"),
+                    _ => assert!(4 < distinct && distinct <= tiles),
                 }
             }
         }

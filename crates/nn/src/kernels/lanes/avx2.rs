@@ -10,7 +10,7 @@ pub(crate) struct Avx2(__m256, __m256);
 // SAFETY of every block below: the trait's contract is that the caller runs on a processor with AVX2 and FMA and, for
 // `load` and `store`, that sixteen floats are accessible at the pointer; the unaligned forms need no alignment.
 impl Lanes for Avx2 {
-    type Narrow = __m256;
+    type Register = __m256;
     const TILE_ROWS: usize = 6;
     const TILE_PANELS: usize = 1;
 

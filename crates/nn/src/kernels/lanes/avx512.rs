@@ -9,7 +9,7 @@ pub(crate) struct Avx512(__m512);
 
 // SAFETY of every block below: as for `Avx2`, with AVX-512F in place of AVX2 and FMA.
 impl Lanes for Avx512 {
-    type Narrow = __m512;
+    type Register = __m512;
     const TILE_ROWS: usize = 12;
     const TILE_PANELS: usize = 2;
 

@@ -1,10 +1,11 @@
-//! One register of lanes at a time: the transforms hold whole tiles of values at once, and sixteen lanes of each would not fit.
+//! One register of lanes: the Winograd transforms hold a tile of 16 values at once, and sixteen lanes of each would not fit into
+//! the registers of AVX2.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// As many lanes as one register holds, for arithmetic on many values at once; the conditions are those of [`Lanes`](super::Lanes).
-pub(crate) trait Narrow: Copy {
+/// As many lanes as one register holds; the safety conditions are those of [`Lanes`](super::Lanes).
+pub(crate) trait Register: Copy {
     /// Number of lanes, a divisor of sixteen.
     const WIDTH: usize;
 
@@ -19,8 +20,8 @@ pub(crate) trait Narrow: Copy {
     unsafe fn relu(self) -> Self;
 }
 
-/// A single portable lane: sixteen tiles of arrays at once are more than compilers take well.
-impl Narrow for f32 {
+/// A single portable lane: compilers do not vectorise tiles of sixteen arrays well.
+impl Register for f32 {
     const WIDTH: usize = 1;
 
     #[inline(always)]
@@ -56,7 +57,7 @@ impl Narrow for f32 {
 }
 
 #[cfg(target_arch = "x86_64")]
-macro_rules! narrow {
+macro_rules! register {
     (
         $type:ty,
         $width:literal,
@@ -69,8 +70,8 @@ macro_rules! narrow {
         $mul:ident,
         $max:ident
     ) => {
-        // SAFETY of every block: the contract of `Narrow`, which the caller keeps; the unaligned forms need no alignment.
-        impl Narrow for $type {
+        // SAFETY of every block: the contract of `Register`, which the caller keeps; the unaligned forms need no alignment.
+        impl Register for $type {
             const WIDTH: usize = $width;
 
             #[inline(always)]
@@ -110,7 +111,7 @@ macro_rules! narrow {
 }
 
 #[cfg(target_arch = "x86_64")]
-narrow!(
+register!(
     __m256,
     8,
     _mm256_setzero_ps,
@@ -123,7 +124,7 @@ narrow!(
     _mm256_max_ps
 );
 #[cfg(target_arch = "x86_64")]
-narrow!(
+register!(
     __m512,
     16,
     _mm512_setzero_ps,

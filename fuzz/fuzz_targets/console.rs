@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sane_vcs::{Cartridge, CartridgeKind, Console, ConsoleConfig, Input, PictureMode};
+use sane_vcs::{Cartridge, CartridgeKind, Console, ConsoleConfig, Input, RenderMode};
 
 fuzz_target!(|bytes: &[u8]| {
     let [kind, inputs @ ..] = bytes else { return };
@@ -29,8 +29,8 @@ fuzz_target!(|bytes: &[u8]| {
             select: bit(6),
             ..Input::default()
         };
-        let mode = if bit(7) { PictureMode::Coloured } else { PictureMode::CollisionsOnly };
+        let mode = if bit(7) { RenderMode::Full } else { RenderMode::CollisionsOnly };
         console.run_frame(&input, mode);
     }
-    console.develop();
+    console.render_deferred();
 });

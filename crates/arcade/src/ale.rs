@@ -1,52 +1,98 @@
-//! The layer of the Arcade Learning Environment over the console: loading, the reset procedure, acting with sticky
-//! actions and frame skip, lives, the end, truncation. In: [`Joystick`] actions; out: rewards, RAM, screens.
+//! The Arcade Learning Environment's layer over the console: loading, the reset procedure, sticky actions, lives, game
+//! over, truncation. In: [`Joystick`] actions; out: rewards, RAM, screens.
 //!
-//! It equals ale-py 0.12.1 in every byte of RAM and screen and in every reward: `docs/atari.md` says how that is shown.
+//! RAM, screen and reward equal those of ale-py 0.12.1 in every byte; `docs/atari.md` says how that is tested.
 
-mod screen;
-mod settings;
-mod snapshot;
-
-pub use settings::{AleError, LifeLoss, Settings};
-pub use snapshot::AleSnapshot;
-
-use crate::action::Joystick;
 use crate::game::{Game, Port};
-use crate::memory::Memory;
-use crate::mode_select;
-use crate::rules::{LivesAtEnd, Opening, Tally};
+use crate::joystick::Joystick;
+use crate::mode_select::select_mode;
+use crate::ram_view::RamView;
+use crate::rules::{GameStatus, LivesAtEnd, StartAction};
 use sane_env::Mt19937;
-use sane_vcs::{Cartridge, Console, ConsoleConfig, Controller, Input, PictureMode, TvFormat};
+use sane_vcs::{
+    Cartridge, CartridgeError, Console, ConsoleConfig, Controller, Input, RenderMode, Snapshot, SnapshotMismatch,
+    TvFormat, palette,
+};
 use serde::{Deserialize, Serialize};
 
 const DETECTION_FRAMES: u32 = 60;
-const LINES_OF_A_PAL_FRAME: u32 = 286;
+const PAL_FRAME_LINES: u32 = 286;
 const PAL_FRAMES_NEEDED: u32 = 15;
 const NOOP_FRAMES_AT_RESET: u32 = 60;
 const SOFT_RESET_FRAMES: u32 = 4;
-/// Both switches at B, even in the one game that then has no such difficulty to offer.
+/// Both switches at B, even in backgammon, which does not offer that difficulty.
 const DIFFICULTY_AT_LOAD: u32 = 0;
 const PADDLE_MIN: i32 = 27_450;
 const PADDLE_TURN: i32 = 23_000;
-/// Pictures of resets are made only if somebody looks at the last one.
-const UNSEEN: PictureMode = PictureMode::CollisionsOnly;
+/// Frames of a reset are not rendered; the last one is, afterwards.
+const UNSEEN: RenderMode = RenderMode::CollisionsOnly;
 
-/// A loaded game. `Clone` is a full copy that continues on its own.
+/// What is set before a game is loaded. The default is ALE's, without sticky actions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Seed of the generator for sticky actions and for Adventure's mode selection.
+    pub seed: u32,
+    /// Probability that a frame repeats the previous action instead of taking the new one.
+    pub repeat_action_probability: f32,
+    /// Frames per [`Ale::act`].
+    pub frame_skip: u32,
+    /// Frames after which an episode is truncated.
+    pub max_episode_frames: Option<u64>,
+    pub life_loss: LifeLoss,
+}
+
+/// What a lost life does to the episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LifeLoss {
+    Continues,
+    /// The episode is truncated as soon as there are fewer lives than at the start.
+    Truncates,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            repeat_action_probability: 0.0,
+            frame_skip: 1,
+            max_episode_frames: None,
+            life_loss: LifeLoss::Continues,
+        }
+    }
+}
+
+/// A ROM, mode or difficulty that the game does not accept.
+#[derive(Debug, thiserror::Error)]
+pub enum AleError {
+    #[error("{game}: {source}")]
+    Cartridge { game: &'static str, source: CartridgeError },
+    #[error("{game} has no mode {asked}; it has {}", listed(.available))]
+    NoSuchMode { game: &'static str, asked: u32, available: Vec<u32> },
+    #[error("{game} has no difficulty {asked}; it has {}", listed(.available))]
+    NoSuchDifficulty { game: &'static str, asked: u32, available: Vec<u32> },
+}
+
+fn listed(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A loaded game. A clone is independent and continues identically.
 #[derive(Debug, Clone)]
 pub struct Ale {
     game: &'static Game,
     settings: Settings,
     tv: TvFormat,
     console: Console,
-    play: Play,
+    state: AleState,
 }
 
-/// Everything this layer adds to the console's state.
+/// What this layer adds to the console's state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Play {
-    tally: Tally,
+struct AleState {
+    status: GameStatus,
     mode: u32,
     difficulty: u32,
+    /// The action that a sticky frame repeats.
     held: Joystick,
     paddles: [i32; 2],
     frames: u64,
@@ -54,8 +100,15 @@ struct Play {
     generator: Mt19937,
 }
 
+/// The state of an [`Ale`] without ROM and settings. Restored into any `Ale` of the same game it continues bit for bit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AleSnapshot {
+    console: Snapshot,
+    state: AleState,
+}
+
 impl Ale {
-    /// Puts the cartridge in, finds out the television standard by running 60 frames, and resets the game once.
+    /// Inserts the cartridge, detects the television standard by running 60 frames, and resets the game once.
     pub fn load(game: &'static Game, rom: &[u8], settings: Settings) -> Result<Self, AleError> {
         let cartridge =
             Cartridge::new(game.cartridge, rom).map_err(|source| AleError::Cartridge { game: game.name, source })?;
@@ -65,11 +118,11 @@ impl Ale {
             height: 210,
             hmove_comb: game.hmove_comb,
             controller: match game.port {
-                Port::Joystick | Port::JoystickOnTheRight => Controller::Joystick,
+                Port::LeftJoystick | Port::RightJoystick => Controller::Joystick,
                 Port::Paddles => Controller::Paddles { swapped: false },
                 Port::PaddlesSwapped => Controller::Paddles { swapped: true },
             },
-            swapped_ports: game.port == Port::JoystickOnTheRight,
+            swapped_ports: game.port == Port::RightJoystick,
         };
         let mut console = Console::power_on(cartridge, config);
         console.reset();
@@ -79,8 +132,8 @@ impl Ale {
         console.reset();
 
         let generator = Mt19937::new(settings.seed);
-        let play = Play {
-            tally: game.rules.first,
+        let state = AleState {
+            status: game.rules.initial,
             mode: game.modes[0],
             difficulty: DIFFICULTY_AT_LOAD,
             held: Joystick::NOOP,
@@ -89,153 +142,195 @@ impl Ale {
             episode_frames: 0,
             generator,
         };
-        let mut ale = Self { game, settings, tv: config.tv, console, play };
+        let mut ale = Self { game, settings, tv: config.tv, console, state };
         ale.reset_game();
         Ok(ale)
     }
 
-    /// Starts an episode: 60 frames of nothing, RESET, the mode, RESET again, and the game's own opening.
+    /// Starts an episode: 60 frames of no-op, RESET, mode selection, RESET again, and the game's start actions.
     pub fn reset_game(&mut self) {
-        self.play.episode_frames = 0;
-        self.play.paddles = [(PADDLE_MIN + self.game.rules.paddle_max) / 2; 2];
+        self.state.episode_frames = 0;
+        self.state.paddles = [(PADDLE_MIN + self.game.rules.paddle_max) / 2; 2];
         self.console.reset();
         for _ in 0..NOOP_FRAMES_AT_RESET {
             self.frame(Joystick::NOOP, UNSEEN);
         }
         self.soft_reset();
-        self.play.tally = Tally { mode: self.play.mode as i32, ..self.game.rules.first };
-        mode_select::choose_mode(self);
+        self.state.status = GameStatus { mode: self.state.mode as i32, ..self.game.rules.initial };
+        select_mode(self);
         self.soft_reset();
-        for &opening in self.game.rules.opening {
-            match opening {
-                Opening::Hold(action, times) => (0..times).for_each(|_| self.frame(action, UNSEEN)),
-                Opening::Reset => self.reset_frame(),
+        for &start_action in self.game.rules.start_actions {
+            match start_action {
+                StartAction::Hold(action, times) => (0..times).for_each(|_| self.frame(action, UNSEEN)),
+                StartAction::ResetSwitch => self.reset_frame(),
             }
         }
-        self.develop();
+        self.render_deferred();
     }
 
-    /// Holds `action` for the frames of one step and returns the sum of their rewards.
+    /// Holds `action` for [`Settings::frame_skip`] frames and returns the sum of their rewards.
     pub fn act(&mut self, action: Joystick) -> i32 {
-        (0..self.settings.frame_skip).map(|_| self.act_frame(action, PictureMode::Coloured)).sum()
+        (0..self.settings.frame_skip).map(|_| self.act_frame(action, RenderMode::Full)).sum()
     }
 
-    /// One frame of a step, with its two draws for sticky actions; nothing happens after the end.
-    pub fn act_frame(&mut self, action: Joystick, picture: PictureMode) -> i32 {
-        let [take_new, _second_player] = [(); 2].map(|()| f64::from(self.play.generator.next_u32()) / 4_294_967_296.0);
+    /// One frame with its two draws for sticky actions. After the end of the episode it draws and does nothing else.
+    pub fn act_frame(&mut self, action: Joystick, render: RenderMode) -> i32 {
+        let [take_new, _second_player] = [(); 2].map(|()| f64::from(self.state.generator.next_u32()) / 4_294_967_296.0);
         if f64::from(self.settings.repeat_action_probability) <= take_new {
-            self.play.held = action;
+            self.state.held = action;
         }
         if self.game_over() {
             return 0;
         }
-        let legal = if self.game.may_fire || !self.play.held.fires() { self.play.held } else { Joystick::NOOP };
-        self.frame(legal, picture);
-        self.play.frames += 1;
-        self.play.episode_frames += 1;
-        self.play.tally.reward
+        let legal = if self.game.may_fire || !self.state.held.fires() { self.state.held } else { Joystick::NOOP };
+        self.frame(legal, render);
+        self.state.frames += 1;
+        self.state.episode_frames += 1;
+        self.state.status.reward
     }
 
-    /// The game.
     pub fn game(&self) -> &'static Game {
         self.game
     }
 
-    /// What was set when it was loaded.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// Lives left; 0 in games that have none and, in most games, after the end.
+    /// Lives left; 0 in games without lives and, in most games, once the game is over.
     pub fn lives(&self) -> i32 {
         match self.game.rules.lives_at_end {
-            LivesAtEnd::Zero if self.play.tally.over => 0,
-            _ => self.play.tally.lives,
+            LivesAtEnd::Zero if self.state.status.over => 0,
+            _ => self.state.status.lives,
         }
     }
 
-    /// Whether the episode has ended, by the game or by a limit.
+    /// Whether the episode has ended: [terminal](Self::is_terminal) or [truncated](Self::is_truncated).
     pub fn game_over(&self) -> bool {
         self.is_terminal() || self.is_truncated()
     }
 
     /// Whether the game itself is over.
     pub fn is_terminal(&self) -> bool {
-        self.play.tally.over
+        self.state.status.over
     }
 
-    /// Whether a limit has cut the episode.
+    /// Whether a limit of the [`Settings`] has cut the episode.
     pub fn is_truncated(&self) -> bool {
-        let too_long = self.settings.max_episode_frames.is_some_and(|limit| limit <= self.play.episode_frames);
-        let life_lost = self.settings.life_loss == LifeLoss::Truncates && self.lives() < self.game.rules.first.lives;
+        let too_long = self.settings.max_episode_frames.is_some_and(|limit| limit <= self.state.episode_frames);
+        let life_lost = self.settings.life_loss == LifeLoss::Truncates && self.lives() < self.game.rules.initial.lives;
         too_long || life_lost
     }
 
     /// Frames since loading, without those of resets.
     pub fn frame_number(&self) -> u64 {
-        self.play.frames
+        self.state.frames
     }
 
     /// Frames since the last reset.
     pub fn episode_frame_number(&self) -> u64 {
-        self.play.episode_frames
+        self.state.episode_frames
     }
 
-    /// The game mode.
     pub fn mode(&self) -> u32 {
-        self.play.mode
+        self.state.mode
     }
 
-    /// Chooses a mode; it takes effect at the next reset.
+    /// Sets the mode of the games after the next reset.
     pub fn set_mode(&mut self, mode: u32) -> Result<(), AleError> {
         if !self.game.modes.contains(&mode) {
             let available = self.game.modes.clone();
             return Err(AleError::NoSuchMode { game: self.game.name, asked: mode, available });
         }
-        self.play.mode = mode;
+        self.state.mode = mode;
         Ok(())
     }
 
-    /// The difficulty: bit 0 is the left switch, bit 1 the right one.
-    pub fn difficulty(&self) -> u32 {
-        self.play.difficulty
-    }
-
-    /// Sets the difficulty switches; they are read from the next frame on.
+    /// Sets the difficulty switches from the next frame on: bit 0 is the left switch, bit 1 the right one.
     pub fn set_difficulty(&mut self, difficulty: u32) -> Result<(), AleError> {
         if !self.game.difficulties.contains(&difficulty) {
             let available = self.game.difficulties.clone();
             return Err(AleError::NoSuchDifficulty { game: self.game.name, asked: difficulty, available });
         }
-        self.play.difficulty = difficulty;
+        self.state.difficulty = difficulty;
         Ok(())
     }
 
-    /// The 128 bytes of RAM.
     pub fn ram(&self) -> &[u8; 128] {
         self.console.ram()
     }
 
-    pub(crate) fn memory(&self) -> Memory<'_> {
-        Memory::new(self.console.ram(), self.console.cartridge_ram())
+    /// The screen as colour indices, 160 per row.
+    pub fn screen(&self) -> &[u8] {
+        self.console.screen()
+    }
+
+    /// Rows of the screen.
+    pub fn screen_height(&self) -> usize {
+        self.game.height as usize
+    }
+
+    /// Writes the screen in luma, one byte per pixel.
+    pub fn screen_gray(&self, out: &mut [u8]) {
+        let gray = self.gray_table();
+        assert_eq!(out.len(), self.screen().len(), "screen_gray: {} bytes for the screen", out.len());
+        // Most groups of eight pixels equal the one before. A screen has a multiple of eight.
+        let (mut seen, mut shown) = ([0; 8], [gray[0]; 8]);
+        for (pixels, group) in out.as_chunks_mut::<8>().0.iter_mut().zip(self.screen().as_chunks::<8>().0) {
+            if *group != seen {
+                seen = *group;
+                shown = seen.map(|index| gray[usize::from(index)]);
+            }
+            *pixels = shown;
+        }
+    }
+
+    /// The screen in colour, three bytes per pixel.
+    pub fn screen_rgb(&self) -> Vec<u8> {
+        let rgb = palette::rgb(self.tv);
+        self.screen().iter().flat_map(|&index| rgb[usize::from(index)]).collect()
+    }
+
+    /// Luma of each colour index in this game's television standard.
+    pub fn gray_table(&self) -> &'static [u8; 256] {
+        palette::gray(self.tv)
+    }
+
+    /// Renders the last frame if it was run with [`RenderMode::CollisionsOnly`].
+    pub fn render_deferred(&mut self) {
+        self.console.render_deferred();
+    }
+
+    pub fn snapshot(&self) -> AleSnapshot {
+        AleSnapshot { console: self.console.snapshot(), state: self.state.clone() }
+    }
+
+    /// Restores a snapshot of the same game. One of another cartridge or a damaged one is an error and changes nothing.
+    pub fn restore(&mut self, snapshot: &AleSnapshot) -> Result<(), SnapshotMismatch> {
+        if !snapshot.state.is_valid(self.game) {
+            return Err(SnapshotMismatch::Damaged);
+        }
+        self.console.restore(&snapshot.console)?;
+        self.state = snapshot.state.clone();
+        Ok(())
+    }
+
+    pub(crate) fn ram_view(&self) -> RamView<'_> {
+        RamView::new(self.console.ram(), self.console.cartridge_ram())
     }
 
     pub(crate) fn generator(&mut self) -> &mut Mt19937 {
-        &mut self.play.generator
+        &mut self.state.generator
     }
 
-    /// SELECT for so many frames, unseen by the rules, then one frame of nothing.
+    /// SELECT for `hold` frames, which the rules do not read, then one no-op frame.
     pub(crate) fn press_select(&mut self, hold: u32) {
         let input = Input { select: true, ..self.switches() };
         for _ in 0..hold {
             self.console.run_frame(&input, UNSEEN);
         }
         self.frame(Joystick::NOOP, UNSEEN);
-        self.play.frames += 1;
-        self.play.episode_frames += 1;
+        self.state.frames += 1;
+        self.state.episode_frames += 1;
     }
 
-    /// An act of the player, draws included, whose picture nobody sees.
+    /// [`act_frame`](Self::act_frame), draws included, not rendered.
     pub(crate) fn act_unseen(&mut self, action: Joystick) {
         self.act_frame(action, UNSEEN);
     }
@@ -245,26 +340,26 @@ impl Ale {
         for _ in 0..SOFT_RESET_FRAMES {
             self.reset_frame();
         }
-        self.play.held = Joystick::NOOP;
+        self.state.held = Joystick::NOOP;
     }
 
     fn reset_frame(&mut self) {
         let input = Input { reset: true, ..self.switches() };
         self.console.run_frame(&input, UNSEEN);
-        self.watch();
+        self.update_status();
     }
 
-    fn frame(&mut self, action: Joystick, picture: PictureMode) {
+    fn frame(&mut self, action: Joystick, render: RenderMode) {
         self.turn_paddle(action);
         let mut input = self.switches();
         action.press(&mut input);
-        self.console.run_frame(&input, picture);
-        self.watch();
+        self.console.run_frame(&input, render);
+        self.update_status();
     }
 
-    fn watch(&mut self) {
-        let memory = Memory::new(self.console.ram(), self.console.cartridge_ram());
-        (self.game.rules.watch)(memory, &mut self.play.tally);
+    fn update_status(&mut self) {
+        let ram = RamView::new(self.console.ram(), self.console.cartridge_ram());
+        (self.game.rules.update)(ram, &mut self.state.status);
     }
 
     fn turn_paddle(&mut self, action: Joystick) {
@@ -275,26 +370,41 @@ impl Ale {
         } else {
             return;
         };
-        self.play.paddles[0] = (self.play.paddles[0] + turn).clamp(PADDLE_MIN, self.game.rules.paddle_max);
+        self.state.paddles[0] = (self.state.paddles[0] + turn).clamp(PADDLE_MIN, self.game.rules.paddle_max);
     }
 
     fn switches(&self) -> Input {
         Input {
-            left_difficulty_a: self.play.difficulty & 1 != 0,
-            right_difficulty_a: self.play.difficulty & 2 != 0,
-            paddles: self.play.paddles,
+            left_difficulty_a: self.state.difficulty & 1 != 0,
+            right_difficulty_a: self.state.difficulty & 2 != 0,
+            paddles: self.state.paddles,
             ..Input::default()
         }
     }
 }
 
-/// Half a second of long frames in the second half of the first second means PAL.
+/// PAL if at least 15 of the frames 30 to 59 are long.
 fn detect_tv(console: &mut Console, game: &Game) -> TvFormat {
     let [left, right] = game.switches_at_load;
     let input = Input { left_difficulty_a: left, right_difficulty_a: right, ..Input::default() };
     let long_frames = (0..DETECTION_FRAMES)
         .map(|i| (i, console.run_frame(&input, UNSEEN).lines))
-        .filter(|&(i, lines)| DETECTION_FRAMES / 2 <= i && LINES_OF_A_PAL_FRAME <= lines)
+        .filter(|&(i, lines)| DETECTION_FRAMES / 2 <= i && PAL_FRAME_LINES <= lines)
         .count();
     if PAL_FRAMES_NEEDED as usize <= long_frames { TvFormat::Pal } else { TvFormat::Ntsc }
+}
+
+impl AleState {
+    /// Whether the game has the mode and difficulty of a deserialised state and no later sum with its numbers overflows.
+    fn is_valid(&self, game: &Game) -> bool {
+        const LIMIT: i32 = 1 << 28;
+        let GameStatus { score, reward, lives, mode, memo, over: _ } = self.status;
+        let numbers = [score, reward, lives, mode, self.paddles[0], self.paddles[1]];
+        game.modes.contains(&self.mode)
+            && (self.difficulty == DIFFICULTY_AT_LOAD || game.difficulties.contains(&self.difficulty))
+            && Joystick::from_id(self.held.id()).is_some()
+            && numbers.iter().chain(&memo).all(|number| (-LIMIT..LIMIT).contains(number))
+            && self.frames < 1 << 48
+            && self.episode_frames < 1 << 48
+    }
 }

@@ -1,12 +1,11 @@
-//! The 104 games: what the cartridge is, what the game offers, and its rules. In: a name or a checksum; out: a [`Game`].
+//! The table of the 104 games: cartridge, modes, actions, rules. In: a name or a checksum; out: a [`Game`].
 
-use crate::action::Joystick;
-use crate::games;
-use crate::rules::Rules;
-use sane_vcs::{CartridgeKind, TvFormat};
+use crate::joystick::Joystick;
+use crate::rules::{self, Rules};
+use sane_vcs::CartridgeKind;
 use std::sync::LazyLock;
 
-/// One of the games, from the tables of this crate.
+/// One game: a row of `data/games.csv` and its rules.
 #[derive(Debug)]
 pub struct Game {
     /// Name as typed on the command line, such as `road_runner`.
@@ -15,58 +14,49 @@ pub struct Game {
     pub md5: &'static str,
     /// Bytes of the ROM.
     pub rom_bytes: usize,
-    /// How the cartridge is wired.
     pub cartridge: CartridgeKind,
-    /// Television standard the program was written for; the console finds it out by itself.
-    pub tv: TvFormat,
     /// First line of the visible window.
     pub first_line: u32,
-    /// Rows of the picture.
+    /// Rows of the screen.
     pub height: u32,
-    /// What is plugged into the left port.
     pub port: Port,
-    /// The difficulty switches while the television standard is found out, left then right.
-    pub switches_at_load: [bool; 2],
-    /// Whether a movement blanks the left edge of the line.
+    /// Whether the difficulty switches, left then right, are at A while the television standard is detected.
+    pub(crate) switches_at_load: [bool; 2],
+    /// Whether HMOVE blanks the left edge of the line.
     pub hmove_comb: bool,
     /// Game modes; the first is the default.
     pub modes: Vec<u32>,
-    /// Difficulties that may be chosen; a game that is loaded starts with 0, offered or not.
+    /// Difficulties that can be set. A game is loaded with difficulty 0, whether or not it is one of these.
     pub difficulties: Vec<u32>,
-    /// The actions that make a difference in this game, in order.
+    /// The actions that have an effect in this game, in ALE's order.
     pub minimal_actions: Vec<Joystick>,
-    /// Whether the button may be pressed at all.
+    /// Whether the button may be pressed; without it the game has 9 legal actions.
     pub may_fire: bool,
-    /// Score, lives, end, opening and mode selection.
-    pub rules: &'static Rules,
+    pub(crate) rules: &'static Rules,
 }
 
-/// What the player holds.
+/// The controller of the player and the port it is plugged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Port {
-    /// A joystick on the left.
-    Joystick,
-    /// A joystick on the right.
-    JoystickOnTheRight,
-    /// A pair of paddles.
+    LeftJoystick,
+    RightJoystick,
     Paddles,
-    /// A pair of paddles, wired the other way round.
+    /// The two paddles of the pair exchanged.
     PaddlesSwapped,
 }
 
-/// A name that is no game.
+/// A name that is not in the table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no Atari game called `{typed}`{}; `sane roms list` names all {}", suggestion(*.closest), Game::all().len())]
 pub struct UnknownGame {
-    /// What was typed.
     pub typed: String,
-    /// What was probably meant.
+    /// The most similar name, if one is similar enough.
     pub closest: Option<&'static str>,
 }
 
 impl Game {
     /// The eleven games of the paper.
-    pub const OF_THE_PAPER: [&'static str; 11] = [
+    pub const PAPER_GAMES: [&'static str; 11] = [
         "asterix",
         "atlantis",
         "enduro",
@@ -80,13 +70,13 @@ impl Game {
         "bowling",
     ];
 
-    /// All games, by name.
+    /// All games, sorted by name.
     pub fn all() -> &'static [Self] {
         static GAMES: LazyLock<Vec<Game>> = LazyLock::new(read_table);
         &GAMES
     }
 
-    /// The game with this name.
+    /// The game with this name; the error suggests a similar one.
     pub fn named(name: &str) -> Result<&'static Self, UnknownGame> {
         Self::all().iter().find(|game| game.name == name).ok_or_else(|| UnknownGame {
             typed: name.to_owned(),
@@ -99,7 +89,12 @@ impl Game {
         Self::all().iter().find(|game| game.md5 == md5)
     }
 
-    /// All 18 actions, or the 9 without the button where the game forbids it.
+    /// Name of the file in which the ROM is stored.
+    pub fn rom_file_name(&self) -> String {
+        format!("{}.bin", self.name)
+    }
+
+    /// All 18 actions, or the 9 without the button if the game forbids it.
     pub fn legal_actions(&self) -> Vec<Joystick> {
         (0..18).filter_map(Joystick::from_id).filter(|action| self.may_fire || !action.fires()).collect()
     }
@@ -113,10 +108,10 @@ fn read_table() -> Vec<Game> {
     include_str!("data/games.csv").lines().filter(|line| !line.starts_with('#')).skip(1).map(read_row).collect()
 }
 
-/// The table is part of the program, so a row that does not read is our bug and says which.
+/// The table is compiled in, so a malformed row is a bug of this crate: it panics and names the row.
 fn read_row(row: &'static str) -> Game {
     let cells: Vec<&'static str> = row.split(',').collect();
-    let [name, size, md5, cartridge, tv, first_line, _, height, port, swap_ports, swap_paddles, left, right, comb, ..] =
+    let [name, size, md5, cartridge, _, first_line, _, height, port, swap_ports, swap_paddles, left, right, comb, ..] =
         cells[..]
     else {
         panic!("games.csv: the row `{row}` is too short");
@@ -128,26 +123,17 @@ fn read_row(row: &'static str) -> Game {
         name,
         md5,
         rom_bytes: number(size) as usize,
-        cartridge: match cartridge {
-            "2K" => CartridgeKind::K2,
-            "4K" => CartridgeKind::K4,
-            "F8" => CartridgeKind::F8,
-            "F8SC" => CartridgeKind::F8Sc,
-            "F6" => CartridgeKind::F6,
-            "F6SC" => CartridgeKind::F6Sc,
-            "E0" => CartridgeKind::E0,
-            "FE" => CartridgeKind::Fe,
-            "DPC" => CartridgeKind::Dpc,
-            other => panic!("games.csv: {name}: cartridge `{other}`"),
-        },
-        tv: if tv == "PAL" { TvFormat::Pal } else { TvFormat::Ntsc },
+        cartridge: CartridgeKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == cartridge)
+            .unwrap_or_else(|| panic!("games.csv: {name}: cartridge `{cartridge}`")),
         first_line: number(first_line),
         height: number(height),
         port: match (port, swap_ports, swap_paddles) {
             ("PADDLES", _, "YES") => Port::PaddlesSwapped,
             ("PADDLES", ..) => Port::Paddles,
-            (_, "YES", _) => Port::JoystickOnTheRight,
-            _ => Port::Joystick,
+            (_, "YES", _) => Port::RightJoystick,
+            _ => Port::LeftJoystick,
         },
         switches_at_load: [left == "A", right == "A"],
         hmove_comb: comb == "yes",
@@ -155,7 +141,7 @@ fn read_row(row: &'static str) -> Game {
         difficulties: numbers(cells[15]),
         minimal_actions,
         may_fire: cells[17] == "18",
-        rules: games::rules(name).unwrap_or_else(|| panic!("games.csv: {name} has no rules")),
+        rules: rules::rules_of(name).unwrap_or_else(|| panic!("games.csv: {name} has no rules")),
     }
 }
 
@@ -166,7 +152,7 @@ mod tests {
     #[test]
     fn all_104_games_have_rules_modes_difficulties_and_actions() {
         assert_eq!(Game::all().len(), 104);
-        assert_eq!(games::count(), 104);
+        assert_eq!(rules::count(), 104);
         for game in Game::all() {
             assert!(!game.modes.is_empty() && !game.difficulties.is_empty(), "{}", game.name);
             assert!(!game.minimal_actions.is_empty(), "{}", game.name);
@@ -175,13 +161,13 @@ mod tests {
 
     #[test]
     fn the_eleven_of_the_paper_are_among_them() {
-        for name in Game::OF_THE_PAPER {
+        for name in Game::PAPER_GAMES {
             assert!(Game::named(name).is_ok(), "{name}");
         }
     }
 
     #[test]
-    fn a_slip_in_a_name_gets_a_suggestion() {
+    fn a_misspelt_name_gets_a_suggestion() {
         let error = Game::named("road-runer").unwrap_err();
         assert_eq!(error.closest, Some("road_runner"));
         assert!(error.to_string().contains("did you mean `road_runner`?"), "{error}");

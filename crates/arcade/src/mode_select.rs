@@ -1,59 +1,55 @@
-//! Choosing a game mode during a reset, as the Arcade Learning Environment does it. In: the wanted mode; out: a console
-//! that shows it. A selection ends with four frames of RESET. A press of SELECT is no act of the player; whatever is done
-//! with the stick is, sticky actions and all.
+//! Selects a game mode during a reset, as the Arcade Learning Environment does. In: the wanted mode; out: a console in
+//! that mode. A selection ends with four frames of RESET. Presses of SELECT draw no random numbers; joystick actions are
+//! ordinary actions, which draw and can stick.
 
-use crate::action::Joystick;
 use crate::ale::Ale;
-use crate::memory::Memory;
-use crate::rules::{Prelude, Select};
+use crate::joystick::Joystick;
+use crate::ram_view::RamView;
+use crate::rules::{BeforeSelect, ModeSelect};
 
-/// Presses what has to be pressed until the game is in its mode.
-pub(crate) fn choose_mode(ale: &mut Ale) {
+/// A bound for corrupt states; every mode of every game is reached long before.
+const MAX_PRESSES: u32 = 4096;
+
+/// Presses switches and joystick until the game is in its mode.
+pub(crate) fn select_mode(ale: &mut Ale) {
     let mode = ale.mode() as i32;
-    match ale.game().rules.select {
-        Select::Nothing => return,
-        Select::Until { first, hold, reached } => {
-            prelude(ale, first);
-            press_until(ale, |ale| ale.press_select(hold), |memory| reached(memory, mode));
+    match ale.game().rules.mode_select {
+        ModeSelect::SingleMode => return,
+        ModeSelect::PressUntil { before, hold, reached } => {
+            match before {
+                BeforeSelect::Nothing => {}
+                BeforeSelect::Press(hold) => ale.press_select(hold),
+                BeforeSelect::Wait(frames) => (0..frames).for_each(|_| ale.act_unseen(Joystick::NOOP)),
+                BeforeSelect::SoftReset => ale.soft_reset(),
+            }
+            press_until(ale, |ale| ale.press_select(hold), |ram| reached(ram, mode));
         }
-        Select::Adventure => {
-            press_until(ale, adventure_press, |memory| (memory.at(0xDD) >> 1) & 3 == mode);
+        ModeSelect::Adventure => {
+            press_until(ale, adventure_press, |ram| (ram.at(0xDD) >> 1) & 3 == mode);
         }
-        Select::DoubleDunk => return double_dunk(ale, mode),
-        Select::VideoCube => return video_cube(ale, mode),
+        ModeSelect::DoubleDunk => return double_dunk(ale, mode),
+        ModeSelect::VideoCube => return video_cube(ale, mode),
     }
     ale.soft_reset();
 }
 
-fn prelude(ale: &mut Ale, first: Prelude) {
-    match first {
-        Prelude::Nothing => {}
-        Prelude::Press(hold) => ale.press_select(hold),
-        Prelude::Wait(frames) => (0..frames).for_each(|_| ale.act_unseen(Joystick::NOOP)),
-        Prelude::SoftReset => ale.soft_reset(),
-    }
-}
-
-/// The game would be broken if its mode never came up; no ROM of the table does that, a corrupt state might.
-const PRESSES_AT_MOST: u32 = 4096;
-
-fn press_until(ale: &mut Ale, press: impl Fn(&mut Ale), reached: impl Fn(Memory<'_>) -> bool) {
-    for _ in 0..PRESSES_AT_MOST {
-        if reached(ale.memory()) {
+fn press_until(ale: &mut Ale, press: impl Fn(&mut Ale), reached: impl Fn(RamView<'_>) -> bool) {
+    for _ in 0..MAX_PRESSES {
+        if reached(ale.ram_view()) {
             return;
         }
         press(ale);
     }
 }
 
-/// A press of random length, drawn from the generator of the sticky actions.
+/// A press of random length, drawn from the generator for sticky actions.
 fn adventure_press(ale: &mut Ale) {
     let hold = 2 + ale.generator().next_u32() % 256;
     ale.press_select(hold);
     ale.act_unseen(Joystick::NOOP);
 }
 
-/// The menu has one line per bit of the mode; the stick moves down the lines and switches them on (right) and off (left).
+/// The menu has one line per bit of the mode: DOWN moves to the next line, RIGHT sets the bit, LEFT clears it.
 fn double_dunk(ale: &mut Ale, mode: i32) {
     const SWITCHES: u8 = 0x80;
     ale.press_select(1);
@@ -65,7 +61,7 @@ fn double_dunk(ale: &mut Ale, mode: i32) {
         }
         let wanted = mode & (1 << line) != 0;
         let turn = if wanted { Joystick::RIGHT } else { Joystick::LEFT };
-        tap_until(ale, turn, |memory| memory.bit(SWITCHES, bit) == wanted);
+        tap_until(ale, turn, |ram| ram.bit(SWITCHES, bit) == wanted);
     }
     ale.soft_reset();
     ale.act_unseen(Joystick::UPFIRE);
@@ -74,11 +70,11 @@ fn double_dunk(ale: &mut Ale, mode: i32) {
 
 fn menu_down(ale: &mut Ale) {
     const LINE: u8 = 0xB0;
-    let before = ale.memory().at(LINE);
-    tap_until(ale, Joystick::DOWN, |memory| memory.at(LINE) != before);
+    let before = ale.ram_view().at(LINE);
+    tap_until(ale, Joystick::DOWN, |ram| ram.at(LINE) != before);
 }
 
-fn tap_until(ale: &mut Ale, action: Joystick, reached: impl Fn(Memory<'_>) -> bool) {
+fn tap_until(ale: &mut Ale, action: Joystick, reached: impl Fn(RamView<'_>) -> bool) {
     let tap = |ale: &mut Ale| {
         ale.act_unseen(action);
         ale.act_unseen(Joystick::NOOP);
@@ -90,7 +86,7 @@ fn tap_until(ale: &mut Ale, action: Joystick, reached: impl Fn(Memory<'_>) -> bo
 fn video_cube(ale: &mut Ale, mode: i32) {
     const VARIANTS: [i32; 3] = [1, 3, 9];
     let (cube, variant) = ((mode / 100).max(1), VARIANTS[(mode % 100) as usize]);
-    press_until(ale, |ale| ale.press_select(2), |memory| memory.at(0xFB) & 0x1F == variant - 1);
+    press_until(ale, |ale| ale.press_select(2), |ram| ram.at(0xFB) & 0x1F == variant - 1);
     ale.soft_reset();
-    press_until(ale, |ale| ale.act_unseen(Joystick::RIGHT), |memory| memory.bcd(0x9F) == cube);
+    press_until(ale, |ale| ale.act_unseen(Joystick::RIGHT), |ram| ram.bcd(0x9F) == cube);
 }

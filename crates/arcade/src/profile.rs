@@ -1,72 +1,68 @@
-//! How a game is presented to an agent: the paper's way, that of the Nature article, today's standard.
+//! How a game is presented to an agent: as in the paper, as in Mnih et al. 2015, as recommended by Machado et al. 2018.
+//! In: a profile's name; out: its [`ProfileSpec`].
 
-use sane_env::{EnvFrames, FrameSkip};
+use sane_env::{Ending, EnvFrames, FrameSkip, Stream};
 use serde::{Deserialize, Serialize};
 
-/// A way of presenting games. [`Profile::recipe`] says what it means.
+/// A named way of presenting games; [`Profile::spec`] defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// The paper's: last frame of four, rows 34–193, nearest neighbour, no sticky actions, a lost life is terminal.
+    /// The last frame of four, rows 34–193, nearest neighbour; no sticky actions; a lost life is terminal.
     #[default]
     Paper,
-    /// As the paper's, but the brighter of the last two frames, the whole screen, resized by area.
+    /// As `Paper`, but the pixelwise maximum of the last two frames, the whole screen, area interpolation.
     Nature,
-    /// Machado et al. 2018: sticky actions, all 18 actions, no life signal, at most 108 000 frames.
+    /// Sticky actions, all legal actions, no life signal, at most 108 000 frames.
     Machado,
 }
 
-/// Everything a profile decides.
+/// The settings of a profile.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Recipe {
+pub struct ProfileSpec {
     /// Frames per decision.
     pub frame_skip: FrameSkip,
-    /// Probability that a frame repeats the action before it.
+    /// Probability that a frame repeats the previous action.
     pub repeat_action_probability: f32,
-    /// Which actions there are.
     pub actions: ActionSet,
-    /// How the screen becomes 84×84.
-    pub picture: Picturing,
-    /// What a lost life is to the learner.
+    pub resize: Resize,
     pub life: LifeSignal,
-    /// Frames after which an episode is cut.
-    pub longest_episode: EnvFrames,
-    /// Decisions of doing nothing at the start of an episode: a number from 1 to this, or none.
-    pub most_noops: Option<u64>,
+    /// Frames after which an episode is truncated.
+    pub max_episode: EnvFrames,
+    /// An episode starts with 1 to this many no-op decisions, or with none.
+    pub max_noops: Option<u64>,
 }
 
 /// Which actions an agent chooses from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionSet {
-    /// Those that make a difference in the game.
+    /// Those that have an effect in the game.
     Minimal,
-    /// All the game allows: 18, or 9 where the button is forbidden.
+    /// All that the game allows: 18, or 9 without the button.
     Legal,
 }
 
-/// How the screen becomes 84×84.
+/// How the screens of one decision become 84×84 pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Picturing {
+pub enum Resize {
     /// The last frame, rows 34–193, nearest neighbour.
     CropNearest,
-    /// The brighter of the last two frames, the whole screen, by area.
+    /// The pixelwise maximum of the last two frames, the whole screen, area interpolation.
     MaxArea,
 }
 
-/// What a lost life is to the learner.
+/// What the learner is told of a lost life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LifeSignal {
-    /// Terminal, though the episode goes on.
+    /// The transition is terminal; the episode continues.
     Terminal,
-    /// Nothing.
-    Unseen,
+    Ignored,
 }
 
 impl Profile {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Paper, Self::Nature, Self::Machado];
 
-    /// Name as typed on the command line.
+    /// The name in configurations and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Paper => "paper",
@@ -80,29 +76,47 @@ impl Profile {
         Self::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// What it means.
-    pub fn recipe(self) -> Recipe {
-        let paper = Recipe {
+    /// The settings behind the name.
+    pub fn spec(self) -> ProfileSpec {
+        let paper = ProfileSpec {
             frame_skip: FrameSkip(4),
             repeat_action_probability: 0.0,
             actions: ActionSet::Minimal,
-            picture: Picturing::CropNearest,
+            resize: Resize::CropNearest,
             life: LifeSignal::Terminal,
-            longest_episode: EnvFrames(400_000),
-            most_noops: Some(30),
+            max_episode: EnvFrames(400_000),
+            max_noops: Some(30),
         };
         match self {
             Self::Paper => paper,
-            Self::Nature => Recipe { picture: Picturing::MaxArea, ..paper },
-            Self::Machado => Recipe {
+            Self::Nature => ProfileSpec { resize: Resize::MaxArea, ..paper },
+            Self::Machado => ProfileSpec {
                 repeat_action_probability: 0.25,
                 actions: ActionSet::Legal,
-                picture: Picturing::MaxArea,
-                life: LifeSignal::Unseen,
-                longest_episode: EnvFrames(108_000),
-                most_noops: None,
+                resize: Resize::MaxArea,
+                life: LifeSignal::Ignored,
+                max_episode: EnvFrames(108_000),
+                max_noops: None,
                 ..paper
             },
+        }
+    }
+}
+
+impl ProfileSpec {
+    /// Draws how many no-op decisions start an episode.
+    pub fn draw_noops(&self, starts: &mut Stream) -> u64 {
+        self.max_noops.map_or(0, |max| 1 + starts.below(max))
+    }
+
+    /// How a decision ended, from what the game reports after it.
+    pub fn ending(&self, terminal: bool, truncated: bool, life_lost: bool) -> Ending {
+        let life_lost = life_lost && self.life == LifeSignal::Terminal;
+        match (terminal, truncated, life_lost) {
+            (true, ..) | (_, true, true) => Ending::GameOver,
+            (_, true, _) => Ending::Truncated,
+            (.., true) => Ending::LifeLost,
+            _ => Ending::Continues,
         }
     }
 }

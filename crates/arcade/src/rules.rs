@@ -1,162 +1,182 @@
-//! What a game's rules are: a function from memory to score, lives and the end, how it is started, how a mode is chosen.
+//! The rules of the 104 games: how RAM becomes score, lives and game over, how a game is started, how a mode is selected.
 //!
-//! In: the [`Memory`] after each frame. Out: the [`Tally`], which also holds the little that a rule must remember.
+//! In: the [`RamView`] after each frame. Out: the updated [`GameStatus`].
+//!
+//! A game is one `Rules::new(…)` row in the file of its genre. A row reads: where the score is stored, when the game is
+//! over, where the lives are stored (`ram` is the RAM, `s` the status); then what is pressed after a reset and how a mode
+//! is selected. Every rule was measured with ale-py 0.12.1 as a black box.
 
-use crate::action::Joystick;
-use crate::memory::Memory;
+mod action_games;
+mod adventures;
+mod board_games;
+mod mazes;
+mod shooters;
+mod sports;
+
+use crate::joystick::Joystick;
+use crate::ram_view::RamView;
 use serde::{Deserialize, Serialize};
 
-/// Where the game stands, and what its rule remembers of the frame before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
-    /// The score the next reward is counted from.
+const GENRES: [&[Rules]; 6] =
+    [action_games::GAMES, adventures::GAMES, board_games::GAMES, mazes::GAMES, shooters::GAMES, sports::GAMES];
+
+/// The rules of the game with this name.
+pub(crate) fn rules_of(name: &str) -> Option<&'static Rules> {
+    GENRES.into_iter().flatten().find(|rules| rules.name == name)
+}
+
+#[cfg(test)]
+pub(crate) fn count() -> usize {
+    GENRES.into_iter().flatten().count()
+}
+
+/// The rules of one game.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Name of the game, such as `road_runner`.
+    name: &'static str,
+    /// The status at the start of a game.
+    pub initial: GameStatus,
+    /// Reads RAM after a frame and updates the status.
+    pub update: fn(RamView<'_>, &mut GameStatus),
+    pub lives_at_end: LivesAtEnd,
+    /// What is pressed after the last reset, before the first action.
+    pub start_actions: &'static [StartAction],
+    pub mode_select: ModeSelect,
+    /// Greatest resistance of the paddle, in ohms.
+    pub paddle_max: i32,
+}
+
+/// What a game's rule knows after a frame.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct GameStatus {
     pub score: i32,
     /// The reward of the last frame.
     pub reward: i32,
-    /// Whether the game is over.
     pub over: bool,
-    /// Lives as the rule counts them.
     pub lives: i32,
-    /// The mode the game was started in.
+    /// The mode in which the game was started.
     pub mode: i32,
-    /// What the rule itself wants to remember; its meaning stands beside the rule.
+    /// Values that the rule keeps from frame to frame; a comment at the rule says what they are.
     pub memo: [i32; 5],
 }
 
-impl Tally {
-    /// The usual reward: the difference to the score before.
-    pub fn scores(&mut self, score: i32) {
+impl GameStatus {
+    /// The usual reward: the difference to the score of the previous frame.
+    pub fn set_score(&mut self, score: i32) {
         self.reward = score - self.score;
         self.score = score;
     }
 }
 
-/// One frame of the opening that follows the reset.
+/// What `lives` is once the game is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
-    /// The stick held for so many frames.
-    Hold(Joystick, u32),
-    /// The console's RESET switch, for one frame.
-    Reset,
+pub(crate) enum LivesAtEnd {
+    /// 0, as in most games.
+    Zero,
+    /// The rule's own value.
+    Kept,
 }
 
-/// How a game mode is chosen with the console's SELECT switch.
+/// One item of what is pressed after a reset.
 #[derive(Debug, Clone, Copy)]
-pub enum Select {
-    /// The game has one mode and nothing is pressed.
-    Nothing,
-    /// SELECT is pressed for `hold` frames again and again until `reached` says so.
-    Until {
-        /// What happens before the first look.
-        first: Prelude,
-        /// Frames of each press.
+pub(crate) enum StartAction {
+    /// The joystick, held for so many frames.
+    Hold(Joystick, u32),
+    /// The console's RESET switch, for one frame.
+    ResetSwitch,
+}
+
+/// The button for one frame: the most common start action.
+pub(crate) const PRESS_FIRE: &[StartAction] = &[StartAction::Hold(Joystick::FIRE, 1)];
+
+/// How a mode is selected.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ModeSelect {
+    /// The game has one mode; nothing is pressed.
+    SingleMode,
+    /// SELECT is pressed for `hold` frames at a time until `reached` is true.
+    PressUntil {
+        before: BeforeSelect,
         hold: u32,
-        /// Whether the memory shows the wanted mode.
-        reached: fn(Memory<'_>, i32) -> bool,
+        /// Whether RAM shows the wanted mode.
+        reached: fn(RamView<'_>, i32) -> bool,
     },
-    /// Adventure presses SELECT for a random number of frames.
+    /// Adventure: SELECT is pressed for a random number of frames.
     Adventure,
-    /// Double Dunk walks through a menu.
+    /// Double Dunk: a menu.
     DoubleDunk,
-    /// Video Cube chooses a variant with SELECT and a cube with the stick.
+    /// Video Cube: SELECT chooses the variant, the joystick the cube.
     VideoCube,
 }
 
-/// What a mode selection begins with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prelude {
-    /// Nothing.
+/// What precedes the first test of [`ModeSelect::PressUntil`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BeforeSelect {
     Nothing,
-    /// One press of so many frames.
+    /// One press of SELECT, of so many frames.
     Press(u32),
-    /// So many frames of waiting.
+    /// So many frames without input.
     Wait(u32),
     /// The RESET switch for four frames.
     SoftReset,
 }
 
-/// Whether `lives` still counts when the game is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LivesAtEnd {
-    /// It is 0 then, as in most games.
-    Zero,
-    /// It stays as the rule counts it.
-    AsCounted,
-}
-
-/// The rules of one game.
-#[derive(Debug, Clone, Copy)]
-pub struct Rules {
-    /// Name of the ROM, such as `road_runner`.
-    pub name: &'static str,
-    /// The tally a new game starts with.
-    pub first: Tally,
-    /// Reads the memory after a frame and moves the tally on.
-    pub watch: fn(Memory<'_>, &mut Tally),
-    /// Whether lives are still counted when the game is over.
-    pub lives_at_end: LivesAtEnd,
-    /// What is done after the last reset, before the player takes over.
-    pub opening: &'static [Opening],
-    /// How a mode is chosen.
-    pub select: Select,
-    /// Greatest resistance of the paddle.
-    pub paddle_max: i32,
+/// The usual test of a mode: the byte at `ADDRESS` equals it.
+fn mode_byte<const ADDRESS: u8>(ram: RamView<'_>, mode: i32) -> bool {
+    ram.at(ADDRESS) == mode
 }
 
 impl Rules {
-    /// A game with one mode and no opening, whose score starts at 0.
-    pub const fn new(name: &'static str, first_lives: i32, watch: fn(Memory<'_>, &mut Tally)) -> Self {
-        let first = Tally { score: 0, reward: 0, over: false, lives: first_lives, mode: 0, memo: [0; 5] };
-        let lives_at_end = LivesAtEnd::Zero;
-        Self { name, first, watch, lives_at_end, opening: &[], select: Select::Nothing, paddle_max: 790_196 }
+    /// A game with one mode and no start actions, whose score starts at 0.
+    const fn new(name: &'static str, initial_lives: i32, update: fn(RamView<'_>, &mut GameStatus)) -> Self {
+        Self {
+            name,
+            initial: GameStatus { score: 0, reward: 0, over: false, lives: initial_lives, mode: 0, memo: [0; 5] },
+            update,
+            lives_at_end: LivesAtEnd::Zero,
+            start_actions: &[],
+            mode_select: ModeSelect::SingleMode,
+            paddle_max: 790_196,
+        }
     }
 
-    /// The score at the start is this.
-    pub const fn first_score(mut self, score: i32) -> Self {
-        self.first.score = score;
+    const fn initial_score(mut self, score: i32) -> Self {
+        self.initial.score = score;
         self
     }
 
-    /// The rule remembers these numbers at the start.
-    pub const fn memo(mut self, memo: [i32; 5]) -> Self {
-        self.first.memo = memo;
+    const fn initial_memo(mut self, memo: [i32; 5]) -> Self {
+        self.initial.memo = memo;
         self
     }
 
-    /// The lives stay as counted when the game is over.
-    pub const fn lives_counted_at_end(mut self) -> Self {
-        self.lives_at_end = LivesAtEnd::AsCounted;
+    const fn lives_kept_at_end(mut self) -> Self {
+        self.lives_at_end = LivesAtEnd::Kept;
         self
     }
 
-    /// The player takes over after this opening.
-    pub const fn opening(mut self, opening: &'static [Opening]) -> Self {
-        self.opening = opening;
+    const fn start_actions(mut self, start_actions: &'static [StartAction]) -> Self {
+        self.start_actions = start_actions;
         self
     }
 
-    /// A mode is chosen in this way.
-    pub const fn select(mut self, select: Select) -> Self {
-        self.select = select;
+    const fn mode_select(mut self, mode_select: ModeSelect) -> Self {
+        self.mode_select = mode_select;
         self
     }
 
-    /// SELECT is pressed for `hold` frames until the memory shows the mode.
-    pub const fn press_until(self, hold: u32, reached: fn(Memory<'_>, i32) -> bool) -> Self {
-        self.select(Select::Until { first: Prelude::Nothing, hold, reached })
+    /// SELECT is pressed for `hold` frames at a time until RAM shows the mode.
+    const fn select_until(self, hold: u32, reached: fn(RamView<'_>, i32) -> bool) -> Self {
+        self.select_until_after(BeforeSelect::Nothing, hold, reached)
     }
 
-    /// The same, beginning with `first`.
-    pub const fn press_until_after(self, first: Prelude, hold: u32, reached: fn(Memory<'_>, i32) -> bool) -> Self {
-        self.select(Select::Until { first, hold, reached })
+    const fn select_until_after(self, before: BeforeSelect, hold: u32, reached: fn(RamView<'_>, i32) -> bool) -> Self {
+        self.mode_select(ModeSelect::PressUntil { before, hold, reached })
     }
 
-    /// The paddle turns up to this resistance.
-    pub const fn paddle_max(mut self, resistance: i32) -> Self {
+    const fn paddle_max(mut self, resistance: i32) -> Self {
         self.paddle_max = resistance;
         self
     }
 }
-
-/// The button for one frame: the commonest opening.
-pub const FIRE: &[Opening] = &[Opening::Hold(Joystick::FIRE, 1)];

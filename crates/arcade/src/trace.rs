@@ -1,4 +1,5 @@
-//! Recorded runs of the Arcade Learning Environment. In: a gzipped trace file; out: its [`Header`] and [`Record`]s.
+//! Recorded runs of the Arcade Learning Environment, and the comparison of this emulator with them. In: a gzipped trace
+//! file; out: a [`Trace`], and with the ROM a [`Comparison`] of every recorded frame.
 //!
 //! ```text
 //! magic "ALETRC02" · name length u8, name · MD5 of the ROM, 16 bytes · width u16 · height u16 · frames u32 ·
@@ -8,123 +9,102 @@
 //! pairs (index, value) · with a key screen: width × height colour indices            (little endian, whole file gzipped)
 //! ```
 
+use crate::ale::{Ale, AleError, Settings};
+use crate::game::Game;
+use crate::joystick::Joystick;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8; 8] = b"ALETRC02";
-const THIN: u8 = 1;
-const GAME_OVER: u8 = 1;
-const KEY_SCREEN: u8 = 2;
-
-/// Why a trace cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum TraceError {
-    /// The file is missing, unreadable, or its compressed data ends early.
-    #[error("the trace {} cannot be read ({source}); a trace is a whole gzip file", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system or the decompressor said.
-        source: std::io::Error,
-    },
-    /// It does not begin like a trace.
-    #[error("{} is not a trace: it does not begin with ALETRC02", path.display())]
-    NotATrace {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It ends in the middle of something.
-    #[error("the trace {} is cut short: it ends inside {inside}", path.display())]
-    CutShort {
-        /// The file.
-        path: PathBuf,
-        /// What was being read.
-        inside: String,
-    },
-    /// It holds fewer or more frames than it announces.
-    #[error("the trace {} announces {announced} frames and holds {held}", path.display())]
-    WrongLength {
-        /// The file.
-        path: PathBuf,
-        /// Frames in the header.
-        announced: u32,
-        /// Frames in the file.
-        held: u32,
-    },
-    /// A value that the format does not have.
-    #[error("the trace {}: {what}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What it says.
-        what: String,
-    },
+/// A recorded run.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    pub header: TraceHeader,
+    /// Mode in the file's name (`.m4`), set after loading.
+    pub mode: Option<u32>,
+    /// Difficulty in the file's name (`.d1`), set after loading.
+    pub difficulty: Option<u32>,
+    pub records: Vec<TraceRecord>,
 }
 
-/// What a trace says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct TraceHeader {
     /// Name of the game.
     pub game: String,
-    /// MD5 of the ROM it was made with, in lower-case hexadecimal.
+    /// MD5 of the ROM it was recorded with, in lower-case hexadecimal.
     pub md5: String,
     /// Pixels per row.
     pub width: u16,
     /// Rows.
     pub height: u16,
-    /// Number of acted frames.
+    /// Number of records of kind [`RecordKind::Acted`].
     pub frames: u32,
-    /// The minimal action set.
     pub minimal_actions: Vec<u8>,
 }
 
-/// What led to a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// The game was loaded.
-    Loaded,
-    /// The game was reset.
-    Reset,
-    /// One frame with this action.
-    Acted(u8),
-}
-
-/// The state after a cause.
+/// The state after loading, after a reset or after a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// What led to it.
-    pub cause: Cause,
-    /// Whether the game was over.
+pub struct TraceRecord {
+    pub kind: RecordKind,
     pub game_over: bool,
-    /// Lives.
     pub lives: i32,
     /// Reward of the action.
     pub reward: i32,
-    /// Checksum of the 128 bytes of RAM.
+    /// CRC-32 of the 128 bytes of RAM.
     pub ram_crc: u32,
-    /// Checksum of the screen.
+    /// CRC-32 of the screen.
     pub screen_crc: u32,
-    /// The RAM itself, if the trace has it.
+    /// The RAM itself, unless the trace is thin.
     pub ram: Option<[u8; 128]>,
-    /// The screen itself, at some records.
+    /// The screen itself, in some records.
     pub screen: Option<Vec<u8>>,
 }
 
-/// A whole trace.
-#[derive(Debug, Clone)]
-pub struct Trace {
-    /// What it says about itself.
-    pub header: Header,
-    /// Mode asked for in the file's name (`.m4`), set after loading.
-    pub mode: Option<u32>,
-    /// Difficulty asked for in the file's name (`.d1`), set after loading.
-    pub difficulty: Option<u32>,
-    /// All records, in order.
-    pub records: Vec<Record>,
+/// What preceded a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    Loaded,
+    Reset,
+    /// One frame with this action id.
+    Acted(u8),
+}
+
+/// The result of replaying a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// Frames that were acted.
+    pub frames: u64,
+    /// States (after loading, each reset and each frame) that differ in anything.
+    pub differences: u64,
+    pub first: Option<Difference>,
+}
+
+/// A field that differs from the recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The state: `header`, `loaded`, `reset 3`, `frame 512`.
+    pub at: String,
+    pub field: String,
+    pub recorded: String,
+    pub found: String,
+}
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    #[error("the trace {} cannot be read ({source}); a trace is a whole gzip file", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{} is not a trace: it does not begin with ALETRC02", path.display())]
+    NotATrace { path: PathBuf },
+    #[error("the trace {} is cut short: it ends inside {inside}", path.display())]
+    CutShort { path: PathBuf, inside: String },
+    #[error("the trace {} announces {announced} frames and holds {held}", path.display())]
+    WrongLength { path: PathBuf, announced: u32, held: u32 },
+    #[error("the trace {}: {what}", path.display())]
+    Malformed { path: PathBuf, what: String },
 }
 
 impl Trace {
-    /// Reads a whole file, or says where it is broken.
+    /// Reads a file; the error says where it is malformed.
     pub fn read(path: &Path) -> Result<Self, TraceError> {
         let failed = |source| TraceError::Read { path: path.to_owned(), source };
         let file = std::fs::File::open(path).map_err(failed)?;
@@ -136,13 +116,99 @@ impl Trace {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self { header, mode: number_after(&name, 'm'), difficulty: number_after(&name, 'd'), records })
     }
+
+    /// Replays the run on a freshly loaded `game`, without sticky actions and frame skip, and compares every state with
+    /// its record. Calls `on_frame` for each frame.
+    pub fn compare(&self, game: &'static Game, rom: &[u8], mut on_frame: impl FnMut()) -> Result<Comparison, AleError> {
+        let mut ale = Ale::load(game, rom, Settings::default())?;
+        if let Some(mode) = self.mode {
+            ale.set_mode(mode)?;
+        }
+        if let Some(difficulty) = self.difficulty {
+            ale.set_difficulty(difficulty)?;
+        }
+        let mut comparison = Comparison { frames: 0, differences: 0, first: compare_header(&ale, &self.header) };
+        comparison.differences += u64::from(comparison.first.is_some());
+        let mut resets = 0;
+        for record in &self.records {
+            let (at, reward) = match record.kind {
+                RecordKind::Loaded => ("loaded".to_owned(), 0),
+                RecordKind::Reset => {
+                    ale.reset_game();
+                    resets += 1;
+                    (format!("reset {}", resets - 1), 0)
+                }
+                RecordKind::Acted(action) => {
+                    comparison.frames += 1;
+                    on_frame();
+                    // An id above 17 is a no-op, as in ALE.
+                    let reward = ale.act(Joystick::from_id(action).unwrap_or(Joystick::NOOP));
+                    (format!("frame {}", comparison.frames - 1), reward)
+                }
+            };
+            if let Some((field, recorded, found)) = compare_state(&ale, reward, record) {
+                comparison.differences += 1;
+                comparison.first.get_or_insert(Difference { at, field, recorded, found });
+            }
+        }
+        Ok(comparison)
+    }
 }
+
+/// Field, recorded value, found value.
+type Mismatch = (String, String, String);
+
+fn compare_header(ale: &Ale, header: &TraceHeader) -> Option<Difference> {
+    let actions: Vec<u8> = ale.game().minimal_actions.iter().map(|action| action.id()).collect();
+    let pixels = usize::from(header.width) * usize::from(header.height);
+    let (field, recorded, found) = differs("minimal actions", &header.minimal_actions, &actions)
+        .or_else(|| differs("screen size", &pixels, &ale.screen().len()))?;
+    Some(Difference { at: "header".to_owned(), field, recorded, found })
+}
+
+/// The first field that differs; the RAM byte or the pixel is named if the record holds them.
+fn compare_state(ale: &Ale, reward: i32, record: &TraceRecord) -> Option<Mismatch> {
+    let ram_byte = || {
+        let (i, (recorded, found)) = first_unequal(record.ram.as_ref()?, ale.ram())?;
+        differs(&format!("RAM byte ${:02X}", 0x80 + i), &format!("{recorded:#04x}"), &format!("{found:#04x}"))
+    };
+    let pixel = || {
+        let (i, (recorded, found)) = first_unequal(record.screen.as_ref()?, ale.screen())?;
+        differs(&format!("pixel at row {}, column {}", i / 160, i % 160), &recorded, &found)
+    };
+    ram_byte()
+        .or_else(|| differs_in_hex("RAM checksum", record.ram_crc, crc32fast::hash(ale.ram())))
+        .or_else(pixel)
+        .or_else(|| differs_in_hex("screen checksum", record.screen_crc, crc32fast::hash(ale.screen())))
+        .or_else(|| differs("reward", &record.reward, &reward))
+        .or_else(|| differs("lives", &record.lives, &ale.lives()))
+        .or_else(|| differs("game over", &record.game_over, &ale.game_over()))
+}
+
+fn first_unequal(recorded: &[u8], found: &[u8]) -> Option<(usize, (u8, u8))> {
+    recorded.iter().copied().zip(found.iter().copied()).enumerate().find(|(_, (a, b))| a != b)
+}
+
+fn differs_in_hex(field: &str, recorded: u32, found: u32) -> Option<Mismatch> {
+    differs(field, &format!("{recorded:08x}"), &format!("{found:08x}"))
+}
+
+fn differs<T: PartialEq + std::fmt::Debug>(field: &str, recorded: &T, found: &T) -> Option<Mismatch> {
+    let shown = |value: &T| format!("{value:?}").replace('"', "");
+    (recorded != found).then(|| (field.to_owned(), shown(recorded), shown(found)))
+}
+
+const MAGIC: &[u8; 8] = b"ALETRC02";
+const THIN: u8 = 1;
+const GAME_OVER: u8 = 1;
+const KEY_SCREEN: u8 = 2;
 
 /// The number in a part such as `.m4` of `atlantis.m4.d1.trc.gz`.
 fn number_after(name: &str, letter: char) -> Option<u32> {
     name.split('.').skip(1).find_map(|part| part.strip_prefix(letter)?.parse().ok())
 }
 
+/// The unread bytes of a trace.
 struct Cursor<'a> {
     path: &'a Path,
     bytes: &'a [u8],
@@ -166,7 +232,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-fn read_header(cursor: &mut Cursor<'_>) -> Result<(Header, bool), TraceError> {
+fn read_header(cursor: &mut Cursor<'_>) -> Result<(TraceHeader, bool), TraceError> {
     let inside = || "the header".to_owned();
     if !cursor.bytes.starts_with(MAGIC) {
         return Err(TraceError::NotATrace { path: cursor.path.to_owned() });
@@ -179,24 +245,24 @@ fn read_header(cursor: &mut Cursor<'_>) -> Result<(Header, bool), TraceError> {
     let [frames, _policy_seed] = [cursor.array(inside)?, cursor.array(inside)?].map(u32::from_le_bytes);
     let [flags, actions] = cursor.array(inside)?;
     let minimal_actions = cursor.take(usize::from(actions), inside)?.to_vec();
-    Ok((Header { game, md5, width, height, frames, minimal_actions }, flags & THIN != 0))
+    Ok((TraceHeader { game, md5, width, height, frames, minimal_actions }, flags & THIN != 0))
 }
 
-fn read_records(cursor: &mut Cursor<'_>, header: &Header, thin: bool) -> Result<Vec<Record>, TraceError> {
+fn read_records(cursor: &mut Cursor<'_>, header: &TraceHeader, thin: bool) -> Result<Vec<TraceRecord>, TraceError> {
     let screen_bytes = usize::from(header.width) * usize::from(header.height);
     let mut records = Vec::new();
     let mut ram = [0; 128];
     let mut held = 0;
     while !cursor.bytes.is_empty() {
         let inside = || format!("record {} of {} announced frames", records.len(), header.frames);
-        let [kind, action, flags, lives] = cursor.array(inside)?;
-        let cause = match kind {
-            0 => Cause::Loaded,
-            1 => Cause::Reset,
-            2 => Cause::Acted(action),
-            _ => return Err(cursor.malformed(format!("record {} is of the unknown kind {kind}", records.len()))),
+        let [kind_byte, action, flags, lives] = cursor.array(inside)?;
+        let kind = match kind_byte {
+            0 => RecordKind::Loaded,
+            1 => RecordKind::Reset,
+            2 => RecordKind::Acted(action),
+            _ => return Err(cursor.malformed(format!("record {} is of the unknown kind {kind_byte}", records.len()))),
         };
-        held += u32::from(kind == 2);
+        held += u32::from(kind_byte == 2);
         let reward = i32::from_le_bytes(cursor.array(inside)?);
         let [ram_crc, screen_crc] = [cursor.array(inside)?, cursor.array(inside)?].map(u32::from_le_bytes);
         if !thin {
@@ -211,7 +277,7 @@ fn read_records(cursor: &mut Cursor<'_>, header: &Header, thin: bool) -> Result<
             if !thin && flags & KEY_SCREEN != 0 { Some(cursor.take(screen_bytes, inside)?.to_vec()) } else { None };
         let game_over = flags & GAME_OVER != 0;
         let (lives, ram) = (i32::from(lives as i8), (!thin).then_some(ram));
-        records.push(Record { cause, game_over, lives, reward, ram_crc, screen_crc, ram, screen });
+        records.push(TraceRecord { kind, game_over, lives, reward, ram_crc, screen_crc, ram, screen });
     }
     if held != header.frames {
         return Err(TraceError::WrongLength { path: cursor.path.to_owned(), announced: header.frames, held });
@@ -224,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mode_and_difficulty_stand_in_the_file_name() {
+    fn mode_and_difficulty_are_read_from_the_file_name() {
         assert_eq!(number_after("atlantis.m4.d1.trc.gz", 'm'), Some(4));
         assert_eq!(number_after("atlantis.m4.d1.trc.gz", 'd'), Some(1));
         assert_eq!(number_after("demon_attack.trc.gz", 'd'), None);

@@ -7,7 +7,7 @@ use crate::options::GymOptions;
 use crate::protocol::{Head, Order, Wanted};
 use crate::space::About;
 use crate::worker::Worker;
-use sane_arcade::{ActionSet, Area, LifeSignal, Nearest, Picturing, Recipe, SIDE};
+use sane_arcade::{ActionSet, Preprocessor, ProfileSpec, SIDE};
 use sane_env::{Ending, EnvFrames, FrameSpace, Reward, Step, Stream};
 
 /// Both of the console's action sets begin with doing nothing.
@@ -22,33 +22,25 @@ pub(crate) const HISTORY: usize = 4;
 /// The game and the picture that is made of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Ale {
-    recipe: Recipe,
-    eye: Eye,
-    identity: [u8; 256],
+    profile: ProfileSpec,
+    preprocessor: Preprocessor,
     /// Of the console's side, for sticky actions; taken by the first reset.
     seed: Option<u64>,
-    newest: Vec<u8>,
-    before: Vec<u8>,
+    screen: Vec<u8>,
     lives: i32,
     end: Option<Ending>,
 }
 
-#[derive(Debug, Clone)]
-enum Eye {
-    Last(Nearest),
-    Brighter(Area),
-}
-
 impl Ale {
-    /// The arguments that make ale-py's environment the bare console that the profile's recipe starts from.
+    /// The arguments that make ale-py's environment the bare console that the profile starts from.
     pub fn kwargs(options: &GymOptions) -> Result<toml::Table, GymError> {
-        let recipe = options.profile.recipe();
+        let profile = options.profile.spec();
         let decided: [(&'static str, toml::Value); 5] = [
             ("frameskip", 1.into()),
             ("obs_type", "grayscale".into()),
-            ("repeat_action_probability", f64::from(recipe.repeat_action_probability).into()),
-            ("full_action_space", (recipe.actions == ActionSet::Legal).into()),
-            ("max_num_frames_per_episode", (recipe.longest_episode.0 as i64).into()),
+            ("repeat_action_probability", f64::from(profile.repeat_action_probability).into()),
+            ("full_action_space", (profile.actions == ActionSet::Legal).into()),
+            ("max_num_frames_per_episode", (profile.max_episode.0 as i64).into()),
         ];
         let mut kwargs = options.kwargs.clone();
         for (key, value) in decided {
@@ -71,22 +63,18 @@ impl Ale {
             let space = format!("a screen of {:?}", about.shape);
             return Err(GymError::Observations { world: options.world.clone(), space });
         };
-        let recipe = options.profile.recipe();
-        let identity: [u8; 256] = std::array::from_fn(|luma| luma as u8);
-        let eye = match recipe.picture {
-            Picturing::CropNearest => Eye::Last(Nearest::new(&identity)),
-            Picturing::MaxArea => Eye::Brighter(Area::new(height, &identity)),
-        };
+        let profile = options.profile.spec();
+        // The worker's screens are luma already.
+        let gray: [u8; 256] = std::array::from_fn(|luma| luma as u8);
+        let preprocessor = Preprocessor::new(profile.resize, height, &gray);
         let screen = vec![0; height * SCREEN_WIDTH];
-        let (newest, before) = (screen.clone(), screen);
-        Ok(Self { recipe, eye, identity, seed: Some(seed), newest, before, lives: 0, end: None })
+        Ok(Self { profile, preprocessor, seed: Some(seed), screen, lives: 0, end: None })
     }
 
     /// Starts an episode and writes its first frame.
     pub fn reset(&mut self, worker: &mut Worker, starts: &mut Stream, frame: &mut [u8]) -> Result<(), GymError> {
         self.restart(worker)?;
-        let noops = self.recipe.most_noops.map_or(0, |most| 1 + starts.below(most));
-        for _ in 0..noops {
+        for _ in 0..self.profile.draw_noops(starts) {
             self.hold(worker, NOOP)?;
             if self.end.is_some() {
                 self.restart(worker)?;
@@ -100,13 +88,8 @@ impl Ale {
     pub fn step(&mut self, worker: &mut Worker, action: u16, frame: &mut [u8]) -> Result<Step, GymError> {
         let lives_before = self.lives;
         let (reward, frames) = self.hold(worker, action)?;
-        let life_lost = self.recipe.life == LifeSignal::Terminal && self.lives < lives_before;
-        let ending = match (self.end, life_lost) {
-            (Some(Ending::Truncated), false) => Ending::Truncated,
-            (Some(_), _) => Ending::GameOver,
-            (None, true) => Ending::LifeLost,
-            (None, false) => Ending::Continues,
-        };
+        let (terminal, truncated) = (self.end == Some(Ending::GameOver), self.end == Some(Ending::Truncated));
+        let ending = self.profile.ending(terminal, truncated, self.lives < lives_before);
         self.write_frame(frame);
         Ok(Step { reward: Reward(reward as f32), ending, frames: EnvFrames(frames) })
     }
@@ -114,8 +97,8 @@ impl Ale {
     fn restart(&mut self, worker: &mut Worker) -> Result<(), GymError> {
         // A seed reloads the cartridge; episodes after the first begin as the console's RESET has it.
         let head = worker.call(Order::Reset(self.seed.take()), Wanted::Observation)?;
-        self.newest.copy_from_slice(worker.observation());
-        self.before.copy_from_slice(worker.observation());
+        self.screen.copy_from_slice(worker.observation());
+        self.preprocessor.set_previous(worker.observation());
         self.lives = head.number;
         self.end = None;
         Ok(())
@@ -123,11 +106,11 @@ impl Ale {
 
     /// The action held for the frames of the skip, or until the game is over: sum of rewards, frames.
     fn hold(&mut self, worker: &mut Worker, action: u16) -> Result<(f64, u64), GymError> {
-        let skip = u64::from(self.recipe.frame_skip.0);
+        let skip = u64::from(self.profile.frame_skip.0);
         let (mut reward, mut frames) = (0.0, 0);
         while frames < skip && self.end.is_none() {
             let left = skip - 1 - frames;
-            let wanted = if left < self.looked_at() { Wanted::Observation } else { Wanted::Nothing };
+            let wanted = if left < self.preprocessor.screens_read() { Wanted::Observation } else { Wanted::Nothing };
             let Head { terminated, truncated, number, reward: of_frame, .. } =
                 worker.call(Order::Step(action), wanted)?;
             reward += of_frame;
@@ -139,33 +122,22 @@ impl Ale {
                 _ => None,
             };
             match left {
-                0 => self.newest.copy_from_slice(worker.observation()),
-                1 if wanted == Wanted::Observation => self.before.copy_from_slice(worker.observation()),
+                0 => self.screen.copy_from_slice(worker.observation()),
+                1 if wanted == Wanted::Observation => self.preprocessor.set_previous(worker.observation()),
                 _ => {}
             }
         }
         if frames < skip {
             // The game ended inside the skip: its last frame alone is what is seen.
             worker.call(Order::Show, Wanted::Observation)?;
-            self.newest.copy_from_slice(worker.observation());
-            self.before.copy_from_slice(worker.observation());
+            self.screen.copy_from_slice(worker.observation());
+            self.preprocessor.set_previous(worker.observation());
         }
         Ok((reward, frames))
     }
 
-    /// How many of a skip's last frames make the picture.
-    fn looked_at(&self) -> u64 {
-        match self.eye {
-            Eye::Last(_) => 1,
-            Eye::Brighter(_) => 2,
-        }
-    }
-
     fn write_frame(&mut self, frame: &mut [u8]) {
-        match &mut self.eye {
-            Eye::Last(nearest) => nearest.shrink(&self.newest, &self.identity, frame),
-            Eye::Brighter(area) => area.shrink(&self.newest, &self.before, &self.identity, frame),
-        }
+        self.preprocessor.write_frame(&self.screen, frame);
     }
 }
 

@@ -39,7 +39,7 @@ impl GymSource {
         }
         let (frame, history, skip) = if by_profile {
             Ale::new(options, &about, 0)?;
-            (Ale::frame(), HISTORY, options.profile.recipe().frame_skip)
+            (Ale::frame(), HISTORY, options.profile.spec().frame_skip)
         } else {
             (Space::of(&about).frame, options.history.unwrap_or(1), FrameSkip(1))
         };

@@ -1,41 +1,41 @@
-//! The board: which chip answers an address.
+//! The board: address decoding. Which of cartridge, RAM, TIA and RIOT answers an address.
 
 use std::sync::Arc;
 
 use crate::cartridge::Cartridge;
-use crate::cpu::{Program, Registers, WriteEffect, WritePlace};
-use crate::film::Film;
-use crate::memory::Memory;
+use crate::cpu::{Program, Registers, WriteEffect, WriteKind};
+use crate::frame_buffer::FrameBuffer;
+use crate::ram::Ram;
 use crate::riot::Riot;
 use crate::tia::Tia;
 
-/// Everything the processor can reach, and its registers.
+/// The processor's registers and everything it can address.
 #[derive(Debug, Clone)]
 pub(crate) struct Board {
     pub registers: Registers,
-    /// What the cartridge holds, as instructions.
+    /// The cartridge's program, decoded.
     pub program: Arc<Program>,
     pub cartridge: Cartridge,
-    pub ram: Memory,
+    pub ram: Ram,
     pub riot: Riot,
     pub tia: Tia,
-    pub film: Film,
+    pub frame_buffer: FrameBuffer,
 }
 
 impl Board {
-    /// Reads a byte at a cycle; `noise` is the byte that was on the wires before, which undriven bits keep.
+    /// Reads a byte at a cycle. `data_bus` is the byte that was on the bus before; undriven bits keep it.
     #[inline(always)]
-    pub fn read(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
+    pub fn read(&mut self, address: u16, cycle: u64, data_bus: u8) -> u8 {
         if address & 0x1000 != 0 {
             self.cartridge.read(address, cycle)
         } else if address & 0x280 == 0x80 {
             self.ram.get(address)
         } else {
-            self.read_chip(address, cycle, noise)
+            self.read_chip(address, cycle, data_bus)
         }
     }
 
-    /// The byte at an address of RAM or of the plain part of the cartridge; reading it has no effect.
+    /// The byte at an address in RAM or in the plain part of the cartridge, where reads have no side effect.
     #[inline(always)]
     pub fn peek(&self, address: u16) -> Option<u8> {
         if address & 0x1000 != 0 {
@@ -47,34 +47,33 @@ impl Board {
         }
     }
 
-    /// Writes a byte at a cycle.
     #[inline(always)]
-    pub fn write(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> WriteEffect {
+    pub fn write(&mut self, address: u16, value: u8, cycle: u64, kind: WriteKind) -> WriteEffect {
         if address & 0x1280 == 0x80 {
             self.ram.set(address, value);
             WriteEffect::NONE
         } else {
-            self.write_chip(address, value, cycle, place)
+            self.write_chip(address, value, cycle, kind)
         }
     }
 
-    /// Reads a byte of the TIA or the RIOT.
+    /// Reads a register of the TIA or the RIOT.
     #[inline(never)]
-    pub fn read_chip(&mut self, address: u16, cycle: u64, noise: u8) -> u8 {
+    pub fn read_chip(&mut self, address: u16, cycle: u64, data_bus: u8) -> u8 {
         if address & 0x80 == 0 {
-            self.tia.read(address, cycle, noise, &mut self.film)
+            self.tia.read(address, cycle, data_bus, &mut self.frame_buffer)
         } else {
             self.riot.read(address, cycle)
         }
     }
 
-    /// Writes to anything but RAM.
+    /// Writes to the cartridge, the TIA or the RIOT.
     #[inline(never)]
-    pub fn write_chip(&mut self, address: u16, value: u8, cycle: u64, place: WritePlace) -> WriteEffect {
+    pub fn write_chip(&mut self, address: u16, value: u8, cycle: u64, kind: WriteKind) -> WriteEffect {
         if address & 0x1000 != 0 {
             self.cartridge.write(address, value);
         } else if address & 0x80 == 0 {
-            return self.tia.write_placed(address as u8, value, cycle, place, &mut self.film);
+            return self.tia.write_any(address as u8, value, cycle, kind, &mut self.frame_buffer);
         } else {
             self.riot.write(address, value, cycle);
         }

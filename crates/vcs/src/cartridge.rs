@@ -1,8 +1,8 @@
 //! Cartridges: a program of 2 to 16 KiB seen through a window of 4 KiB.
 //!
-//! The window is four segments of 1 KiB, each pointing somewhere into the program, and a flat copy of what they show: an
-//! address in its plain part is one array access, and an instruction there is fetched at once. The rest (bank switches,
-//! RAM, the DPC chip) takes the slow way, chosen by kind.
+//! The window is four segments of 1 KiB, each mapped to some part of the program, and a flat copy of what is mapped. In
+//! the *plain* part of the window a read has no side effect and is one array access; the rest (bank switches, RAM, the DPC
+//! chip) is handled by kind, in `hotspots.rs` and `dpc.rs`.
 
 mod dpc;
 mod hotspots;
@@ -11,22 +11,21 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::Memory;
+use crate::ram::Ram;
 use dpc::Dpc;
 
 /// Program bytes kept for every kind; shorter programs are padded, so that a masked address is always inside.
 pub(crate) const ROM_SIZE: usize = 0x4000;
 const VIEW_SIZE: usize = 0x1000;
-/// In a slice of 1 KiB that may be shown anywhere, no instruction from here on is plain: in the last quarter of the window
-/// the bank switches follow.
+/// A slice of 1 KiB that can be mapped to any segment is plain up to here: in the last segment the bank switches follow.
 const SLICE_PLAIN_END: usize = 0x3e0;
 
 /// How a cartridge decodes its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CartridgeKind {
-    /// 2 KiB, seen twice.
+    /// 2 KiB, mirrored.
     K2,
-    /// 4 KiB, as it is.
+    /// 4 KiB, without banks.
     K4,
     /// 8 KiB in two banks.
     F8,
@@ -36,16 +35,15 @@ pub enum CartridgeKind {
     F6,
     /// 16 KiB in four banks, with 128 bytes of RAM.
     F6Sc,
-    /// 8 KiB in eight slices of 1 KiB; three of the four windows can be moved.
+    /// 8 KiB in eight slices of 1 KiB; three of the four segments can be mapped to any slice.
     E0,
-    /// 8 KiB in two banks, chosen by bit 13 of the address.
+    /// 8 KiB in two banks, selected by bit 13 of the address.
     Fe,
-    /// 8 KiB in two banks and 2 KiB of picture data behind eight fetchers.
+    /// 8 KiB in two banks, and 2 KiB of display data read through eight data fetchers.
     Dpc,
 }
 
 impl CartridgeKind {
-    /// All kinds.
     pub const ALL: [CartridgeKind; 9] = [
         CartridgeKind::K2,
         CartridgeKind::K4,
@@ -65,12 +63,12 @@ impl CartridgeKind {
             CartridgeKind::K4 => (4096, 4096),
             CartridgeKind::F8 | CartridgeKind::F8Sc | CartridgeKind::E0 | CartridgeKind::Fe => (8192, 8192),
             CartridgeKind::F6 | CartridgeKind::F6Sc => (16384, 16384),
-            // 8 KiB of program, 2 KiB of picture data, and what some dumps carry of the random generator.
+            // 8 KiB of program, 2 KiB of display data; some dumps add values of the random generator.
             CartridgeKind::Dpc => (10240, 10495),
         }
     }
 
-    /// The name in use among collectors, as in ROM tables.
+    /// The usual name, as in ROM databases.
     pub fn name(self) -> &'static str {
         match self {
             CartridgeKind::K2 => "2K",
@@ -89,7 +87,7 @@ impl CartridgeKind {
         matches!(self, CartridgeKind::F8Sc | CartridgeKind::F6Sc)
     }
 
-    /// First address of the plain part of the window and the first behind it, as offsets into the window.
+    /// Start and end of the plain part of the window, as offsets into it.
     fn plain(self) -> (u16, u16) {
         match self {
             CartridgeKind::K2 | CartridgeKind::K4 => (0, 0x1000),
@@ -104,21 +102,11 @@ impl CartridgeKind {
     }
 }
 
-/// A program that a cartridge of the wanted kind cannot hold.
+/// A program that does not fit a kind of cartridge.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CartridgeError {
-    /// The number of bytes does not fit the kind.
     #[error("a {} cartridge holds {smallest} to {largest} bytes, this program has {found}; the file is cut short or of another kind", kind.name())]
-    WrongSize {
-        /// The wanted kind.
-        kind: CartridgeKind,
-        /// Fewest bytes of that kind.
-        smallest: usize,
-        /// Most bytes of that kind.
-        largest: usize,
-        /// Bytes given.
-        found: usize,
-    },
+    WrongSize { kind: CartridgeKind, smallest: usize, largest: usize, found: usize },
 }
 
 /// A program and the electronics around it. The program is shared between clones.
@@ -132,24 +120,24 @@ pub struct Cartridge {
     view: [u8; VIEW_SIZE],
 }
 
-/// What changes in a cartridge while it runs.
+/// The state of a cartridge, apart from its program.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CartridgeState {
-    /// Where in the program each quarter of the window points.
+    /// The program offset to which each segment of the window is mapped.
     segments: [u16; 4],
-    ram: Memory,
+    ram: Ram,
     dpc: Dpc,
 }
 
 impl CartridgeState {
-    /// Whether a state read back from a file points into the program.
-    pub(crate) fn is_sound(&self) -> bool {
+    /// Whether a deserialised state maps every segment into the program.
+    pub(crate) fn is_valid(&self) -> bool {
         self.segments.iter().all(|&segment| segment % 0x400 == 0 && usize::from(segment) < ROM_SIZE)
     }
 }
 
 impl Cartridge {
-    /// A cartridge of this kind holding this program.
+    /// A cartridge of a kind with a program; the error names the sizes that fit.
     pub fn new(kind: CartridgeKind, program: &[u8]) -> Result<Self, CartridgeError> {
         let (smallest, largest) = kind.sizes();
         if program.len() < smallest || largest < program.len() {
@@ -161,14 +149,13 @@ impl Cartridge {
             rom.copy_within(..2048, 2048);
         }
         let (plain_first, plain_end) = kind.plain();
-        let state = CartridgeState { segments: [u16::MAX; 4], ram: Memory([0; 128]), dpc: Dpc::default() };
+        let state = CartridgeState { segments: [u16::MAX; 4], ram: Ram([0; 128]), dpc: Dpc::default() };
         let plain_length = plain_end - plain_first;
         let mut cartridge = Self { rom: Arc::new(rom), kind, plain_first, plain_length, state, view: [0; VIEW_SIZE] };
         cartridge.select_first_bank();
         Ok(cartridge)
     }
 
-    /// How this cartridge decodes its addresses.
     pub fn kind(&self) -> CartridgeKind {
         self.kind
     }
@@ -184,7 +171,7 @@ impl Cartridge {
 
     pub(crate) fn set_state(&mut self, state: CartridgeState) {
         self.state = state;
-        (0..4).for_each(|window| self.show(window));
+        (0..4).for_each(|segment| self.update_view(segment));
     }
 
     /// The state after power-on or reset; `random` fills the RAM, if there is any.
@@ -196,7 +183,7 @@ impl Cartridge {
         self.select_first_bank();
     }
 
-    /// Reads a byte of the window. `cycle` is the processor's time.
+    /// Reads a byte of the window at a cycle.
     #[inline(always)]
     pub(crate) fn read(&mut self, address: u16, cycle: u64) -> u8 {
         let offset = address & 0xfff;
@@ -207,7 +194,7 @@ impl Cartridge {
         }
     }
 
-    /// A write reaches RAM, bank switches and the DPC chip, never the program.
+    /// Writes to RAM, bank switches or the DPC chip; the program cannot be written.
     #[inline]
     pub(crate) fn write(&mut self, address: u16, value: u8) {
         let offset = address & 0xfff;
@@ -216,36 +203,36 @@ impl Cartridge {
         }
     }
 
-    /// The byte at an address of the plain part of the window.
+    /// The byte at an address, if that is in the plain part of the window.
     #[inline(always)]
     pub(crate) fn plain_byte(&self, address: u16) -> Option<u8> {
         let offset = address & 0xfff;
         if offset.wrapping_sub(self.plain_first) < self.plain_length { Some(self.byte(offset)) } else { None }
     }
 
-    /// Whether an address lies in the plain part of the window.
+    /// Whether an address is in the plain part of the window.
     #[inline(always)]
     pub(crate) fn is_plain_address(&self, address: u16) -> bool {
         address & 0x1000 != 0 && (address & 0xfff).wrapping_sub(self.plain_first) < self.plain_length
     }
 
-    /// Which byte of the program an address of the window shows.
+    /// The program offset to which an address in the window is mapped.
     #[inline(always)]
     pub(crate) fn slot(&self, address: u16) -> usize {
         usize::from(self.state.segments[usize::from(address >> 10 & 3)]) + usize::from(address & 0x3ff)
     }
 
-    /// Three bytes of the program; behind its end come zeros.
+    /// Three bytes of the program; zeros after its end.
     pub(crate) fn program_bytes(&self, slot: usize) -> [u8; 3] {
         std::array::from_fn(|i| self.rom.get(slot + i).copied().unwrap_or(0))
     }
 
-    /// Whether two bytes of the program are always shown at the same distance.
+    /// Whether two bytes of the program are in one bank, so that their distance in the window is fixed.
     pub(crate) fn is_same_bank(&self, slot: usize, other: usize) -> bool {
         slot / self.bank_size() == other / self.bank_size()
     }
 
-    /// Whether so many bytes of the program are always shown one behind the other, in the plain part of the window.
+    /// Whether `length` bytes of the program are always mapped consecutively to the plain part of the window.
     pub(crate) fn is_plain_in_bank(&self, slot: usize, length: usize) -> bool {
         let first = slot % self.bank_size();
         let (plain_first, plain_end) = match self.kind {
@@ -264,10 +251,10 @@ impl Cartridge {
         self.view[usize::from(offset & 0xfff)]
     }
 
-    /// Copies what a quarter of the window points to into the view.
-    fn show(&mut self, window: usize) {
-        let from = usize::from(self.state.segments[window]) & (ROM_SIZE - 0x400);
-        self.view[window << 10..][..0x400].copy_from_slice(&self.rom[from..from + 0x400]);
+    /// Copies the part of the program to which a segment is mapped into the view.
+    fn update_view(&mut self, segment: usize) {
+        let from = usize::from(self.state.segments[segment]) & (ROM_SIZE - 0x400);
+        self.view[segment << 10..][..0x400].copy_from_slice(&self.rom[from..from + 0x400]);
     }
 }
 
@@ -276,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_of_the_wrong_size_is_refused_with_both_sizes() {
+    fn a_program_of_the_wrong_size_is_an_error_with_both_sizes() {
         for kind in CartridgeKind::ALL {
             let (smallest, largest) = kind.sizes();
             for found in [0, smallest - 1, largest + 1] {
@@ -287,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn two_kilobytes_are_seen_twice() {
+    fn two_kilobytes_are_mirrored() {
         let program: Vec<u8> = (0..2048_u32).map(|i| (i * 7 % 251) as u8).collect();
         let mut cartridge = Cartridge::new(CartridgeKind::K2, &program).unwrap();
         for offset in 0..2048_u16 {
@@ -298,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_into_the_program_changes_nothing() {
+    fn the_program_cannot_be_written() {
         let mut cartridge = Cartridge::new(CartridgeKind::K4, &[0x5a; 4096]).unwrap();
         cartridge.write(0x1234, 1);
         assert_eq!(cartridge.read(0x1234, 0), 0x5a);

@@ -1,18 +1,18 @@
-//! What a console is told from outside: which television and controllers are attached, and what is pressed.
+//! What a console is given: television standard, controllers, input of a frame, whether to render.
 
 use serde::{Deserialize, Serialize};
 
 /// The television standard a program was written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TvFormat {
-    /// 262 lines, 60 pictures a second.
+    /// 262 lines, 60 frames per second.
     Ntsc,
-    /// 312 lines, 50 pictures a second; a frame with an odd number of lines loses its colour.
+    /// 312 lines, 50 frames per second; the frame after one with an odd number of lines loses its colour.
     Pal,
 }
 
 impl TvFormat {
-    /// The last line a frame may reach; a register write beyond it ends the frame.
+    /// The last line of a frame; a TIA write after it ends the frame.
     pub(crate) fn line_cap(self) -> u64 {
         match self {
             TvFormat::Ntsc => 290,
@@ -21,33 +21,30 @@ impl TvFormat {
     }
 }
 
-/// What is plugged into the left port.
+/// The player's controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Controller {
-    /// A stick with one button.
     Joystick,
-    /// A pair of paddles.
     Paddles {
-        /// The two paddles of the pair have changed places. The one game wired so also has an untouched pair, turned
-        /// to its end, in the right port; for all others that port's pots are open.
+        /// The two paddles of the pair are exchanged, and the right port has a pair with resistance 0. Otherwise the
+        /// right port has none.
         swapped: bool,
     },
 }
 
-/// How a console is set up; constant while it runs.
+/// The configuration of a console; constant while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ConsoleConfig {
-    /// Decides the line cap and whether colour can be lost.
+    /// Determines the longest frame and whether colour can be lost.
     pub tv: TvFormat,
-    /// First line of the picture, counted from the start of the frame.
+    /// First visible line, counted from the start of the frame.
     pub first_line: u32,
-    /// Lines of the picture.
+    /// Visible lines.
     pub height: u32,
-    /// Whether HMOVE blanks the first eight pixels of a line.
+    /// Whether HMOVE blanks the first eight pixels of a line (the comb).
     pub hmove_comb: bool,
-    /// What the player holds.
     pub controller: Controller,
-    /// The player's stick is in the right port.
+    /// Whether the joystick is in the right port.
     pub swapped_ports: bool,
 }
 
@@ -65,36 +62,33 @@ impl Default for ConsoleConfig {
     }
 }
 
-/// What is pressed during one frame.
+/// The input of one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Input {
-    /// Stick up.
     pub up: bool,
-    /// Stick down.
     pub down: bool,
-    /// Stick left.
     pub left: bool,
-    /// Stick right.
     pub right: bool,
-    /// The button of the stick or of the first paddle.
+    /// The button of the joystick or of the first paddle.
     pub fire: bool,
-    /// The console's RESET switch is held.
+    /// The console's RESET switch.
     pub reset: bool,
-    /// The console's SELECT switch is held.
+    /// The console's SELECT switch.
     pub select: bool,
-    /// The left difficulty switch stands at A.
+    /// The left difficulty switch is at A.
     pub left_difficulty_a: bool,
-    /// The right difficulty switch stands at A.
+    /// The right difficulty switch is at A.
     pub right_difficulty_a: bool,
     /// Resistances of the left port's two paddles, in ohms.
     pub paddles: [i32; 2],
 }
 
-/// Whether a frame's picture is needed.
+/// Whether a frame is rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PictureMode {
-    /// [`Console::screen`](crate::Console::screen) shows the frame.
-    Coloured,
-    /// Collisions count as ever, pixels are left out; [`Console::develop`](crate::Console::develop) can still make them.
+pub enum RenderMode {
+    /// [`Console::screen`](crate::Console::screen) is the frame.
+    Full,
+    /// Collisions are computed, pixels are not; [`Console::render_deferred`](crate::Console::render_deferred) can still
+    /// render them. Faster.
     CollisionsOnly,
 }

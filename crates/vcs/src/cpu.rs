@@ -1,69 +1,65 @@
-//! The 6507: runs instructions on a [`Board`] until one asks for a stop.
+//! The 6507: runs instructions on a [`Board`] until a write ends the frame or the limit is reached.
 //!
-//! All base cycles of an instruction are counted right after its opcode was fetched; every other access then happens at
-//! that one moment, plus the extra cycles for crossed pages as they are found. There are no dummy accesses.
+//! All base cycles of an instruction are counted right after its opcode is fetched; every other access happens at that
+//! clock, plus the extra cycles of page crossings as they are found. There are no dummy accesses.
 //!
 //! ```text
-//! decode.rs   program → decoded instructions, once      execute.rs, addressing.rs, flow.rs   any instruction, from its bytes
-//! fast.rs     runs of decoded instructions              registers.rs, arithmetic.rs          what it does to registers
+//! decode.rs     program → decoded instructions, once    interpreter.rs, opcodes.rs   any instruction, from its bytes
+//! fast_path.rs  runs of decoded instructions            registers.rs                 registers, flags, arithmetic
 //! ```
 
-mod addressing;
-mod arithmetic;
 mod decode;
-mod execute;
-mod fast;
-mod flow;
+mod fast_path;
+mod interpreter;
+mod opcodes;
 mod registers;
 
 use std::sync::Arc;
 
 use crate::board::Board;
 pub(crate) use decode::Program;
-use execute::{Resume, STOPPED, step};
-use fast::run_decoded;
+use fast_path::run_decoded;
+use interpreter::{Resume, STOPPED, step};
 pub(crate) use registers::Registers;
 
-/// Where in its instruction a write stands.
+/// The position of a write in its instruction; WSYNC depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WritePlace {
+pub(crate) enum WriteKind {
     /// The only write, after a read.
-    Alone,
+    Single,
     /// The first of several pushes, after a read.
     FirstPush,
     /// A push right after another push.
     LaterPush,
 }
 
-/// What a write did to the processor: nothing, or from which cycle on it goes on and whether its instruction shall be the
-/// last of the frame.
+/// The effect of a write on the processor: none, or the cycle at which it resumes and whether the frame ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WriteEffect(u64);
 
 impl WriteEffect {
-    /// Nothing.
     pub const NONE: WriteEffect = WriteEffect(0);
     const STOP: u64 = 1 << 63;
 
-    /// The processor was halted until a cycle.
+    /// The processor is halted until a cycle.
     #[inline(always)]
     pub fn wait(until: u64) -> Self {
         WriteEffect(until)
     }
 
-    /// The frame shall end, too; the write was at `cycle`.
+    /// Also ends the frame; the write was at `cycle`.
     #[inline(always)]
     pub fn and_stop(self, cycle: u64) -> Self {
         WriteEffect(self.0.max(cycle) | Self::STOP)
     }
 
-    /// The cycle at which the instruction goes on.
+    /// The cycle at which the processor resumes.
     #[inline(always)]
     pub fn cycle(self) -> u64 {
         self.0 & !Self::STOP
     }
 
-    /// Whether the frame shall end.
+    /// Whether the frame ends.
     #[inline(always)]
     pub fn stops(self) -> bool {
         self.0 & Self::STOP != 0
@@ -73,15 +69,15 @@ impl WriteEffect {
 /// Why a run of instructions ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
-    /// A write asked for it.
-    Requested,
-    /// The allowed number of instructions was executed, or the processor is jammed.
+    /// A write ended the frame.
+    FrameEnd,
+    /// The limit was reached, or the processor is jammed.
     OutOfInstructions,
 }
 
-/// Runs at most `limit` instructions. `cycle` moves on with them.
+/// Runs at most `limit` instructions and advances `cycle`.
 pub(crate) fn run(board: &mut Board, cycle: &mut u64, limit: i32) -> Halt {
-    board.registers.wires = 0;
+    board.registers.data_bus = 0;
     let program = Arc::clone(&board.program);
     let left = if board.registers.jammed { 0 } else { limit };
     let mut at = Resume { pc: board.registers.pc, cycle: *cycle, left };
@@ -95,7 +91,7 @@ pub(crate) fn run(board: &mut Board, cycle: &mut u64, limit: i32) -> Halt {
     }
     *cycle = at.cycle;
     board.registers.pc = at.pc;
-    if at.left == STOPPED { Halt::Requested } else { Halt::OutOfInstructions }
+    if at.left == STOPPED { Halt::FrameEnd } else { Halt::OutOfInstructions }
 }
 
 #[cfg(test)]
@@ -105,29 +101,29 @@ mod tests {
     use crate::config::ConsoleConfig;
     use crate::console::Console;
 
-    /// Cycles of the first instruction of a program at $F0F0, whichever way it is executed.
+    /// Cycles of the first instruction of a program at $F0F0, on the fast path and interpreted.
     fn cycles(code: &[u8], prepare: impl Fn(&mut Board)) -> u64 {
         let mut program = vec![0xea; 4096];
         program[0xf0..][..code.len()].copy_from_slice(code);
         program[0xffc..0xffe].copy_from_slice(&[0xf0, 0xf0]);
         let cartridge = Cartridge::new(CartridgeKind::K4, &program).unwrap();
-        let ways = [Program::decode(&cartridge), Program::literal()].map(|program| {
+        let both = [Program::decode(&cartridge), Program::interpreted()].map(|program| {
             let mut console = Console::power_on(cartridge.clone(), ConsoleConfig::default());
             console.reset();
             let board = console.board_mut();
             board.program = Arc::new(program);
             prepare(board);
-            // Two instructions, since the fast way leaves the last one to the other; NOPs follow.
+            // Two instructions, since the fast path leaves the last one to the interpreter; NOPs follow.
             let mut cycle = 0;
             run(board, &mut cycle, 2);
             cycle - 2
         });
-        assert_eq!(ways[0], ways[1], "{code:02x?}");
-        ways[0]
+        assert_eq!(both[0], both[1], "{code:02x?}");
+        both[0]
     }
 
     #[test]
-    fn a_read_across_a_page_takes_one_cycle_more_and_a_store_always_takes_it() {
+    fn a_read_across_a_page_takes_one_more_cycle_and_a_store_always_does() {
         for (index, extra) in [(0, 0), (1, 1)] {
             let at = |board: &mut Board| {
                 (board.registers.x, board.registers.y) = (index, index);

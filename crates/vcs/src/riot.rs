@@ -1,4 +1,4 @@
-//! The RIOT chip apart from its RAM: a countdown timer, two ports for sticks and switches.
+//! The RIOT chip without its RAM: a countdown timer and the ports of joysticks and switches.
 //!
 //! ```text
 //! timer written: value v, interval 2^shift cycles, at cycle t0, flag R ("read after underflow") cleared
@@ -10,16 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{ConsoleConfig, Controller, Input};
 
-/// Intervals of the timer, as powers of two.
+/// Intervals of the timer in cycles, as powers of two.
 const SHIFTS: [u8; 4] = [0, 3, 6, 10];
 
-/// Ports and timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Riot {
     timer: u8,
     shift: u8,
     written_at: u64,
-    /// The cycle of the first read after the underflow, once there was one.
+    /// The cycle of the first read after the underflow.
     read_after_underflow: Option<u64>,
     direction_a: u8,
     port_a: u8,
@@ -32,7 +31,7 @@ impl Riot {
         Self { timer, shift: 6, written_at: 0, read_after_underflow: None, direction_a: 0, port_a: 0xff, port_b: 0x3f }
     }
 
-    /// Sets what the ports show for one frame.
+    /// Sets the state of the ports for one frame.
     pub(crate) fn press(&mut self, input: &Input, config: &ConsoleConfig) {
         let pressed = |held: bool, bit: u8| if held { bit } else { 0 };
         let stick = pressed(input.up, 0x10)
@@ -50,7 +49,6 @@ impl Riot {
             | pressed(input.right_difficulty_a, 0x80);
     }
 
-    /// Reads a register at a cycle.
     pub(crate) fn read(&mut self, address: u16, cycle: u64) -> u8 {
         match address & 7 {
             0 => self.port_a,
@@ -65,8 +63,8 @@ impl Riot {
         }
     }
 
-    /// How many reads of the timer, the first at `cycle` and the others `period` cycles apart, find it between 1 and
-    /// 127 before its underflow. Such reads leave no trace.
+    /// How many reads of the timer, the first at `cycle` and the others `period` cycles apart, return a value from 1 to
+    /// 127 before the underflow. Such reads have no side effect.
     pub(crate) fn reads_before_zero(&self, cycle: u64, period: u64) -> u64 {
         if self.intervals_left(cycle) < 1 || 127 < self.intervals_left(cycle) {
             return 0;
@@ -76,7 +74,6 @@ impl Riot {
         (end - cycle).div_ceil(period)
     }
 
-    /// Writes a register at a cycle.
     pub(crate) fn write(&mut self, address: u16, value: u8, cycle: u64) {
         match address & 7 {
             0 | 2 | 3 => {}
@@ -91,8 +88,8 @@ impl Riot {
         }
     }
 
-    /// Whether a chip read back from a file can go on from a cycle.
-    pub(crate) fn is_sound(&self, cycle: u64) -> bool {
+    /// Whether a deserialised chip can continue from a cycle.
+    pub(crate) fn is_valid(&self, cycle: u64) -> bool {
         SHIFTS.contains(&self.shift)
             && self.written_at <= cycle
             && self.read_after_underflow.is_none_or(|first| first <= cycle)
@@ -158,19 +155,19 @@ mod tests {
         assert_eq!(riot.read(0x285, 166), 0x80);
         // v − (delta >> 6) − late = 1 − 1 − (170 − 164)
         assert_eq!(riot.read(0x284, 170), 0_u8.wrapping_sub(6));
-        assert_eq!(riot.read(0x285, 171), 0, "the read took the flag away");
+        assert_eq!(riot.read(0x285, 171), 0, "the read cleared the flag");
         assert_eq!(riot.read(0x284, 200), 0_u8.wrapping_sub(6), "intervals count again");
     }
 
     #[test]
-    fn reads_before_zero_are_those_that_find_one_or_more() {
+    fn reads_before_zero_counts_the_reads_that_return_one_or_more() {
         for value in [1, 2, 5, 127, 128, 129, 255] {
             for (address, period) in [(0x294, 7), (0x295, 7), (0x296, 7), (0x296, 8), (0x297, 7)] {
                 let mut riot = timer(address, value);
                 for start in [101, 102, 110, 163, 164, 165, 1000, 9000] {
                     let count = riot.reads_before_zero(start, period);
-                    let mut value_at = |turn: u64| riot.timer_value(start + turn * period);
-                    assert!((0..count).all(|turn| (1..128).contains(&value_at(turn))));
+                    let mut value_at = |read: u64| riot.timer_value(start + read * period);
+                    assert!((0..count).all(|read| (1..128).contains(&value_at(read))));
                     assert!(count == 0 || riot.intervals_left(start + count * period) < 1, "value {value} at {start}");
                 }
             }
@@ -187,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stick_pulls_its_bit_down_in_the_port_it_is_plugged_into() {
+    fn the_stick_clears_its_bit_in_the_port_it_is_plugged_into() {
         let up = Input { up: true, ..Input::default() };
         let check = |config: ConsoleConfig, input: Input, expected: u8| {
             let mut riot = Riot::reset(25);

@@ -1,34 +1,32 @@
-//! The TIA: registers in, collisions and pixels out.
+//! The TIA, the video chip: register writes in, collisions and pixels out.
 //!
-//! Nothing is drawn when a register is written. The chip remembers how far the picture is drawn and catches up, with the
-//! registers as they were, only before a change that could be seen. Each object is a mask of 160 bits, one per pixel,
-//! made anew when it changed; collisions are ANDs of masks, and pixels are three disjoint masks over a background.
+//! Drawing is lazy. The chip knows how far it has drawn and catches up, with the registers as they were, only before a
+//! write that could change what is still to be drawn. Each object is a mask of 160 bits, one per pixel, rebuilt when the
+//! object has changed; collisions are ANDs of masks, and pixels are three disjoint masks over a background.
 //!
 //! ```text
-//! write      register → state, with its delay        beam.rs       catching up, lines, window
-//! object.rs  players and missiles → masks            playfield.rs  20 bits → mask
-//! collision.rs  masks → latches                      paint.rs      masks and colours → pixels
-//! hmove.rs   motion by cycle and nibble              read.rs       latches, buttons and paddles
-//! sound.rs   whether a saved chip can be
+//! write.rs      registers → state, with their delays     beam.rs      frames, lines, catching up
+//! hmove.rs      motion by cycle and nibble               objects.rs   state → masks (mask.rs)
+//! collision.rs  masks → latches                          paint.rs     masks and colours → pixels
+//! read.rs       latches, buttons and paddles             validate.rs  whether a deserialised chip can run
 //! ```
 
 mod beam;
 mod collision;
 mod hmove;
-mod object;
+mod mask;
+mod objects;
 mod paint;
-mod playfield;
 mod read;
-mod row;
-mod sound;
+mod validate;
 mod write;
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::ConsoleConfig;
-pub(crate) use paint::{BLACK_ROW, PictureRow};
-pub(crate) use read::Hands;
-use row::Row;
+use mask::PixelMask;
+pub(crate) use paint::{BLACK_ROW, PixelRow};
+use read::ControllerPins;
 pub(crate) use write::NO_REGISTER;
 
 /// Pixels of a line.
@@ -37,7 +35,7 @@ pub const WIDTH: usize = 160;
 const LINE: u64 = 228;
 const BLANK: u64 = 68;
 
-/// Objects by their place in arrays and in the bits of `stale`.
+/// Indices of the objects in arrays and in the bits of `stale`.
 const P0: usize = 0;
 const P1: usize = 1;
 const M0: usize = 2;
@@ -45,27 +43,26 @@ const M1: usize = 3;
 const BALL: usize = 4;
 const PLAYFIELD: usize = 5;
 
-/// Where pixels go, and who wants to know about writes.
+/// Receives pixels, or the log of writes from which they can be drawn later.
 pub(crate) trait Canvas {
-    /// Whether pixels are wanted at all.
-    fn is_coloured(&self) -> bool;
-    /// A row of the picture; none if the canvas is not coloured or ends above it.
-    fn row(&mut self, index: u32) -> Option<&mut PictureRow>;
-    /// Makes a row equal to the one above it.
+    fn wants_pixels(&self) -> bool;
+    /// A row of pixels; none if the canvas takes no pixels or ends above it.
+    fn row(&mut self, index: u32) -> Option<&mut PixelRow>;
+    /// Copies the row above.
     fn repeat_row(&mut self, index: u32);
-    /// A write that changed the chip.
-    fn note(&mut self, clock: u64, register: u8, value: u8);
+    /// Receives a write that changed the chip.
+    fn log_write(&mut self, clock: u64, register: u8, value: u8);
 }
 
-/// Steps of the missile-0 effect that a write of HMM0 21 cycles after HMOVE starts.
+/// The starfield effect of Cosmic Ark: a write of HMM0 21 cycles after HMOVE makes missile 0 move on every line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Ark {
+enum CosmicArk {
     Off,
-    /// How many lines, modulo four, it runs.
+    /// Lines since its start, modulo four.
     Running(u8),
 }
 
-/// The chip. Small enough to be copied at the start of each frame.
+/// The chip's state; small enough to be copied at the start of each frame.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tia {
     config: ConsoleConfig,
@@ -73,24 +70,24 @@ pub(crate) struct Tia {
     frame_start: u64,
     /// The cycle at which the last frame started; paddles count from it.
     frame_cycle: u64,
-    /// From this clock on any write ends the frame.
+    /// From this clock on every write ends the frame.
     line_cap: u64,
     /// The clock from which a VSYNC write without bit 1 ends the frame.
     vsync_end: Option<u64>,
     lines_of_last_frame: u64,
 
-    /// Start of the line being drawn, its row, and the next pixel of it.
+    /// Start of the line being drawn, its row, and its next pixel.
     line_start: u64,
     row: u32,
     next_x: u8,
     window_end: u64,
-    /// The earliest clock to which catching up would do anything.
-    wake: u64,
-    /// The latest clock anybody asked to catch up to.
-    asked: u64,
-    /// The line before was drawn whole and looks as this one will.
+    /// The earliest clock to which catching up has an effect.
+    next_draw: u64,
+    /// The latest clock up to which pixels were requested.
+    requested: u64,
+    /// The line above was drawn whole, and this one has the same pixels.
     row_repeats: bool,
-    /// All collisions of a whole line with the present masks are in the latches.
+    /// The latches hold all collisions of a whole line with the current masks.
     collisions_repeat: bool,
 
     vblank: u8,
@@ -118,19 +115,19 @@ pub(crate) struct Tia {
     comb: bool,
     /// When the comb was last switched on.
     comb_clock: u64,
-    ark: Ark,
-    /// The missile-0 effect has changed the missile's shape.
-    ark_shape: bool,
+    cosmic_ark: CosmicArk,
+    /// The effect has changed the shape of missile 0.
+    cosmic_ark_shape: bool,
 
-    masks: [Row; 6],
-    /// Bits of the masks that must be made anew.
+    masks: [PixelMask; 6],
+    /// Bits of the masks that must be rebuilt.
     stale: u8,
     latches: u16,
-    hands: Hands,
+    pins: ControllerPins,
 }
 
 impl Tia {
-    /// The chip after a reset at cycle 0. No frame has started: drawing would begin at the very first line.
+    /// The chip after a reset at cycle 0. No frame has started; drawing would begin at line 0.
     pub fn reset(config: ConsoleConfig) -> Self {
         Self {
             config,
@@ -143,8 +140,8 @@ impl Tia {
             row: 0,
             next_x: 0,
             window_end: u64::from(config.first_line + config.height) * LINE,
-            wake: BLANK + 1,
-            asked: 0,
+            next_draw: BLANK + 1,
+            requested: 0,
             row_repeats: false,
             collisions_repeat: false,
             vblank: 0,
@@ -169,16 +166,21 @@ impl Tia {
             hmove_clock: 0,
             comb: false,
             comb_clock: 0,
-            ark: Ark::Off,
-            ark_shape: false,
-            masks: [Row::EMPTY; 6],
+            cosmic_ark: CosmicArk::Off,
+            cosmic_ark_shape: false,
+            masks: [PixelMask::EMPTY; 6],
             stale: 0,
             latches: 0,
-            hands: Hands::default(),
+            pins: ControllerPins::default(),
         }
     }
 
-    fn blanked(&self) -> bool {
+    /// Rows of the window.
+    pub fn height(&self) -> usize {
+        self.config.height as usize
+    }
+
+    fn is_blanked(&self) -> bool {
         self.vblank & 2 != 0
     }
 

@@ -1,11 +1,10 @@
 //! The games against ale-py 0.12.1, from golden files: traces frame by frame, preprocessed frames, snapshots, threads.
-//! ROMs come from where `sane` finds them, and are fetched if they are nowhere.
+//! ROMs are found as by `sane`, and fetched with pip if they are missing.
 
-mod life_loss;
-mod profiles;
+mod environment;
 mod snapshots;
+mod threads;
 mod traces;
-mod vectors;
 
 use sane_arcade::{Game, Roms};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! A snapshot saves everything: restored into a freshly loaded game it continues bit for bit.
+//! Snapshots are complete: restored into a freshly loaded game they continue bit for bit.
 
 use crate::game_and_rom;
 use sane_arcade::{Ale, AleSnapshot, AtariEnv, AtariOptions, Game, Joystick, Profile, Settings};
 use sane_env::{Action, Environment, SnapshotError, Stream};
 
-/// What an act gave, as far as anybody can see.
+/// Everything observable after an action.
 fn act(ale: &mut Ale, choice: &mut Stream) -> (i32, i32, bool, u32, u32) {
     if ale.game_over() {
         ale.reset_game();
@@ -40,10 +40,10 @@ fn check_round_trip(name: &str, frames_before: u32) {
 
 #[test]
 fn a_restored_game_continues_bit_for_bit_in_all_games_of_the_paper() {
-    Game::OF_THE_PAPER.iter().for_each(|name| check_round_trip(name, 333));
+    Game::PAPER_GAMES.iter().for_each(|name| check_round_trip(name, 333));
 }
 
-/// Right after its reset Q*bert stands in the middle of a frame that never ended.
+/// After its reset Q*bert is in the middle of a frame that has not ended.
 #[test]
 fn qbert_continues_bit_for_bit_from_the_middle_of_a_frame() {
     check_round_trip("qbert", 0);
@@ -83,7 +83,7 @@ fn an_environment_and_its_fork_and_its_restored_twin_agree() {
 }
 
 #[test]
-fn chance_is_redrawn_where_actions_stick_and_nowhere_else() {
+fn only_profiles_with_sticky_actions_have_chance_to_redraw() {
     for (profile, has_chance) in [(Profile::Paper, false), (Profile::Machado, true)] {
         let (game, rom) = game_and_rom("seaquest");
         let mut world = AtariEnv::new(game, &rom, AtariOptions { profile, ..AtariOptions::default() }).unwrap();
@@ -103,7 +103,7 @@ fn chance_is_redrawn_where_actions_stick_and_nowhere_else() {
 }
 
 #[test]
-fn a_snapshot_of_another_game_or_of_rubbish_is_refused_and_changes_nothing() {
+fn a_snapshot_of_another_game_or_a_cut_one_is_an_error_and_changes_nothing() {
     let env = |name: &str| {
         let (game, rom) = game_and_rom(name);
         let mut env = AtariEnv::new(game, &rom, AtariOptions::default()).unwrap();

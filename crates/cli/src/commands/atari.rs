@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use clap::Subcommand;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use sane_arcade::{Ale, Comparison, Game, Joystick, Roms, Settings, Trace, replay};
+use sane_arcade::{Ale, Comparison, Game, Joystick, Roms, Settings, Trace};
 use sane_env::Mt19937;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -106,7 +106,7 @@ fn replay_file(path: &Path, roms: &Roms, bar: &ProgressBar, output: Output) -> a
     }
     let rom = roms.load(game, &mut |message| bar.suspend(|| output.note(message)))?;
     bar.inc_length(trace.header.frames.into());
-    replay(game, &rom, &trace, || bar.inc(1)).with_context(|| path.display().to_string())
+    trace.compare(game, &rom, || bar.inc(1)).with_context(|| path.display().to_string())
 }
 
 fn line_about(path: &Path, result: &anyhow::Result<Comparison>) -> String {

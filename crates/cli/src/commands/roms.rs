@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::anyhow;
 use clap::Subcommand;
-use sane_arcade::{Game, Roms, fetch_into, md5_hex};
+use sane_arcade::{Game, RomLocation, Roms, fetch_into, md5_hex};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -100,9 +100,9 @@ fn fetch(roms: &Roms, folder: Option<&Path>, json: bool, output: Output) -> Outc
 fn check(roms: &Roms, json: bool, output: Output) -> Outcome {
     let mut rows = Vec::new();
     let (mut intact, mut damaged) = (0, 0);
-    for folder in roms.places().iter().filter_map(|place| place.folder()).filter(|folder| folder.is_dir()) {
+    for folder in roms.locations().iter().filter_map(RomLocation::folder).filter(|folder| folder.is_dir()) {
         for game in Game::all() {
-            let path = folder.join(format!("{}.bin", game.name));
+            let path = folder.join(game.rom_file_name());
             let Ok(bytes) = std::fs::read(&path) else { continue };
             let found = md5_hex(&bytes);
             let is_intact = found == game.md5;
@@ -133,10 +133,10 @@ fn check(roms: &Roms, json: bool, output: Output) -> Outcome {
 
 fn searched_folders(roms: &Roms, json: bool, output: Output) -> Outcome {
     if json {
-        let place = |place: &sane_arcade::Place| json!({"place": place.kind.name(), "folder": place.folder()});
-        output.result(json!({"places": roms.places().iter().map(place).collect::<Vec<_>>()}));
+        let row = |location: &RomLocation| json!({"place": location.kind.name(), "folder": location.folder()});
+        output.result(json!({"places": roms.locations().iter().map(row).collect::<Vec<_>>()}));
     } else {
-        roms.places().iter().for_each(|place| output.result(place.described()));
+        roms.locations().iter().for_each(|location| output.result(location.describe()));
     }
     Ok(())
 }

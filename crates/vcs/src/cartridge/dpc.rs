@@ -1,10 +1,10 @@
-//! The DPC chip of one cartridge: eight fetchers over 2 KiB of picture data, a random generator, three-voice music.
+//! The DPC chip of Pitfall II: eight data fetchers over 2 KiB of display data, a random generator, three-voice music.
 //!
-//! Music never reaches the ears here, but its amplitude can be read, so its clock is kept.
+//! No sound is produced, but a program can read the music's amplitude, so its clock is emulated.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the picture data lies in the program, and its size.
+/// Offset of the display data in the program, and its last index.
 const DISPLAY_START: usize = 8192;
 const DISPLAY_LAST: usize = 2047;
 /// Ticks of the music clock per second, and processor cycles per second.
@@ -38,20 +38,20 @@ impl Default for Dpc {
 }
 
 impl Dpc {
-    /// The console's clock went back to zero.
+    /// Restarts the music's clock, since the console's clock is zero after a reset.
     pub(super) fn restart_music(&mut self) {
         self.music_cycle = 0;
         self.music_fraction = 0.0;
     }
 
-    /// Every access to the chip's addresses moves the random generator on.
-    pub(super) fn touch(&mut self) {
+    /// Advances the random generator; every access to the chip's addresses does.
+    pub(super) fn step_random(&mut self) {
         let r = self.random;
         let fed_back = !((r >> 7) ^ (r >> 5) ^ (r >> 4) ^ (r >> 3)) & 1;
         self.random = (r << 1) | fed_back;
     }
 
-    /// Reads one of the 64 read registers. `rom` holds the picture data.
+    /// Reads one of the 64 read registers. `rom` holds the display data.
     pub(super) fn read(&mut self, offset: u16, cycle: u64, rom: &[u8; super::ROM_SIZE]) -> u8 {
         let index = usize::from(offset & 7);
         let fetcher = &mut self.fetchers[index];
@@ -140,7 +140,7 @@ impl Dpc {
 mod tests {
     use super::*;
 
-    /// Picture data whose bytes tell their place, lowest bits only.
+    /// Display data in which a byte follows from its offset.
     fn rom() -> [u8; super::super::ROM_SIZE] {
         std::array::from_fn(|i| (i % 251) as u8)
     }
@@ -149,7 +149,7 @@ mod tests {
         ((DISPLAY_START + DISPLAY_LAST - counter) % 251) as u8
     }
 
-    /// A chip whose fetcher 2 stands at a counter.
+    /// A chip whose fetcher 2 has a counter.
     fn at(counter: u16) -> Dpc {
         let mut dpc = Dpc::default();
         dpc.write(0x52, counter as u8);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fetcher_reads_the_picture_backwards_and_runs_round() {
+    fn a_fetcher_reads_the_display_data_backwards_and_wraps_around() {
         let (rom, mut dpc) = (rom(), at(0x101));
         let read: Vec<u8> = (0..4).map(|_| dpc.read(0x0a, 0, &rom)).collect();
         assert_eq!(read, [0x101, 0x100, 0xff, 0xfe].map(display));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_read_shows_the_picture_from_top_to_bottom_only() {
+    fn a_masked_read_returns_display_data_from_top_to_bottom_only() {
         let (rom, mut dpc) = (rom(), at(0x23));
         dpc.write(0x42, 0x22);
         dpc.write(0x4a, 0x20);
@@ -176,15 +176,15 @@ mod tests {
     }
 
     #[test]
-    fn the_random_generator_runs_through_255_values_and_is_reset_to_one() {
+    fn the_random_generator_has_period_255_and_is_reset_to_one() {
         let (rom, mut dpc) = (rom(), Dpc::default());
         let mut seen = std::collections::HashSet::new();
         for _ in 0..255 {
             assert!(seen.insert(dpc.read(0x00, 0, &rom)));
-            dpc.touch();
+            dpc.step_random();
         }
         assert_eq!(dpc.read(0x00, 0, &rom), 1, "the period is over");
-        dpc.touch();
+        dpc.step_random();
         dpc.write(0x70, 0);
         assert_eq!(dpc.read(0x00, 0, &rom), 1);
     }

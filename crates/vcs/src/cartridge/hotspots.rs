@@ -1,11 +1,11 @@
-//! Addresses that do more than deliver a byte: bank switches, cartridge RAM and the way to the DPC chip.
+//! Addresses with side effects: bank switches, cartridge RAM, the registers of the DPC chip.
 //!
-//! A read that switches returns the byte of the new bank.
+//! A read that switches banks returns the byte of the new bank.
 
 use super::{Cartridge, CartridgeKind};
 
 impl Cartridge {
-    /// Points the window where it points after a reset.
+    /// Selects the bank that is mapped after a reset.
     pub(super) fn select_first_bank(&mut self) {
         match self.kind {
             CartridgeKind::K2 | CartridgeKind::K4 | CartridgeKind::F6 | CartridgeKind::F6Sc | CartridgeKind::Fe => {
@@ -19,12 +19,12 @@ impl Cartridge {
     pub(super) fn read_special(&mut self, address: u16, cycle: u64) -> u8 {
         let offset = address & 0xfff;
         match self.kind {
-            // RAM is read at its second 128 addresses; a read of the first, where it is written, gives the program's byte.
+            // RAM is written at its first 128 addresses and read at the next 128; a read of the first returns the program.
             CartridgeKind::F8Sc | CartridgeKind::F6Sc if (0x80..0x100).contains(&offset) => {
                 return self.state.ram.get(offset);
             }
             CartridgeKind::Dpc => {
-                self.state.dpc.touch();
+                self.state.dpc.step_random();
                 if offset < 0x40 {
                     return self.state.dpc.read(offset, cycle, &self.rom);
                 }
@@ -41,7 +41,7 @@ impl Cartridge {
         match self.kind {
             CartridgeKind::F8Sc | CartridgeKind::F6Sc if offset < 0x80 => self.state.ram.set(offset, value),
             CartridgeKind::Dpc => {
-                self.state.dpc.touch();
+                self.state.dpc.step_random();
                 if (0x40..0x80).contains(&offset) {
                     self.state.dpc.write(offset, value);
                 }
@@ -66,8 +66,8 @@ impl Cartridge {
             }
             CartridgeKind::E0 => {
                 if let 0xfe0..=0xff7 = offset {
-                    let window = usize::from((offset - 0xfe0) >> 3);
-                    self.point(window, (offset & 7) << 10);
+                    let segment = usize::from((offset - 0xfe0) >> 3);
+                    self.map(segment, (offset & 7) << 10);
                 }
             }
             CartridgeKind::Fe => self.select(u16::from(address & 0x2000 == 0)),
@@ -76,15 +76,15 @@ impl Cartridge {
     }
 
     fn select(&mut self, bank: u16) {
-        for (window, offset) in [0, 0x400, 0x800, 0xc00].into_iter().enumerate() {
-            self.point(window, (bank << 12) + offset);
+        for (segment, offset) in [0, 0x400, 0x800, 0xc00].into_iter().enumerate() {
+            self.map(segment, (bank << 12) + offset);
         }
     }
 
-    fn point(&mut self, window: usize, segment: u16) {
-        if self.state.segments[window] != segment {
-            self.state.segments[window] = segment;
-            self.show(window);
+    fn map(&mut self, segment: usize, offset: u16) {
+        if self.state.segments[segment] != offset {
+            self.state.segments[segment] = offset;
+            self.update_view(segment);
         }
     }
 }
@@ -93,7 +93,7 @@ impl Cartridge {
 mod tests {
     use super::*;
 
-    /// A program whose every byte tells the 1 KiB slice it lies in.
+    /// A program in which every byte is the number of its 1 KiB slice.
     fn sliced(kind: CartridgeKind) -> Cartridge {
         let program: Vec<u8> = (0..kind.sizes().0).map(|i| (i >> 10) as u8).collect();
         Cartridge::new(kind, &program).unwrap()
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn f8_starts_in_its_second_bank_and_the_switching_read_sees_the_new_one() {
+    fn f8_starts_in_its_second_bank_and_a_switching_read_returns_the_new_one() {
         for kind in [CartridgeKind::F8, CartridgeKind::F8Sc, CartridgeKind::Dpc] {
             let mut cartridge = sliced(kind);
             assert_eq!(slices(&mut cartridge), [4, 5, 6, 7]);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn e0_moves_three_windows_and_keeps_the_last() {
+    fn e0_maps_three_segments_and_keeps_the_last() {
         let mut cartridge = sliced(CartridgeKind::E0);
         assert_eq!(slices(&mut cartridge), [4, 5, 6, 7]);
         cartridge.read(0x1fe2, 0);

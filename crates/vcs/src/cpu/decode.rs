@@ -1,12 +1,12 @@
-//! Decoding: base cycles of each opcode, and a program's bytes turned into instructions once, before it runs.
+//! Decodes a program's bytes into instructions once, before it runs; and the base cycles of each opcode.
 //!
-//! A decoded instruction knows what its operand means: a byte of RAM, a register of a chip, the place a branch goes to.
-//! Whatever could be special (bytes outside the plain part of the window, addresses that switch banks, rare opcodes) is
-//! [`LITERAL`]: it is executed from its bytes, by [`super::execute`].
+//! A decoded instruction knows what its operand is: a byte of RAM, a register of a chip, the target of a branch. Everything
+//! special (bytes outside the plain part of the window, addresses that switch banks, rare opcodes) is [`INTERPRETED`]: it
+//! is left to [`super::interpreter`].
 
 use crate::cartridge::{Cartridge, ROM_SIZE};
 
-/// Base cycles of each opcode. Zero marks the opcodes that stop the processor for good.
+/// Base cycles of each opcode. Zero marks the opcodes that jam the processor.
 #[rustfmt::skip]
 pub(super) static BASE_CYCLES: [u8; 256] = [
     7, 6, 0, 8, 3, 3, 5, 5, 3, 2, 2, 2, 4, 4, 6, 6,
@@ -33,22 +33,22 @@ const PLAIN: u16 = 0;
 const IN_RAM: u16 = 0x100;
 /// Added to the opcode of a branch.
 pub(super) const BRANCH: u16 = 0x800;
-/// Added to the opcode of a branch that ends in another page.
+/// Added to the opcode of a branch to another page.
 pub(super) const CROSSING: u16 = 0x100;
-/// Added to the opcode of a branch that ends a loop waiting for the timer.
-pub(super) const WAITING: u16 = 0x200;
-/// Added to the opcode of a store in a register of the picture chip.
+/// Added to the opcode of a branch that closes a loop waiting for the timer.
+pub(super) const TIMER_LOOP: u16 = 0x200;
+/// Added to the opcode of a store to a TIA register.
 pub(super) const TIA_STORE: u16 = 0x1000;
-/// Added to a load of A whose successor stores it in a register of the picture chip.
+/// Added to a load of A whose successor stores it to a TIA register.
 const THEN_TIA: u16 = 0x200;
-/// Added to a load of A whose successor stores it in RAM.
+/// Added to a load of A whose successor stores it to RAM.
 const THEN_RAM: u16 = 0x300;
 /// The code of a store to WSYNC, whatever register is stored.
 pub(super) const WSYNC: u16 = 0x102;
-/// The code of one that is followed by a store of A in a register of the picture chip.
+/// The code of a store to WSYNC followed by a store of A to a TIA register.
 pub(super) const WSYNC_THEN_TIA: u16 = 0x202;
-/// The code of an instruction that is executed from its bytes.
-pub(super) const LITERAL: u16 = 0x400;
+/// The code of an instruction that is left to the interpreter.
+pub(super) const INTERPRETED: u16 = 0x400;
 
 const WSYNC_REGISTER: u8 = 0x02;
 const STA_TIA: u16 = TIA_STORE | 0x85;
@@ -56,27 +56,28 @@ const STA_RAM: u16 = IN_RAM | 0x85;
 
 /// LDA, LDX and LDY of the timer at $0284.
 const TIMER_LOADS: [[u8; 3]; 3] = [[0xad, 0x84, 0x02], [0xae, 0x84, 0x02], [0xac, 0x84, 0x02]];
-/// From behind such a loop to its start, and the branches that end it: BNE, and BPL, which ends at values above 127, too.
-const WAIT_DISTANCE: i8 = -5;
-const WAIT_BRANCHES: [u8; 2] = [0xd0, 0x10];
+/// From the end of such a loop to its start, and the branches that close it: BNE, and BPL, which also leaves it at values
+/// above 127.
+const TIMER_LOOP_DISTANCE: i8 = -5;
+const TIMER_LOOP_BRANCHES: [u8; 2] = [0xd0, 0x10];
 
 /// A decoded instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decoded {
-    /// The opcode with one of the additions above, [`WSYNC`] or [`LITERAL`].
+    /// The opcode plus one of the additions above, [`WSYNC`] or [`INTERPRETED`].
     pub code: u16,
-    /// An immediate byte, an address, or where in the program a branch goes.
+    /// An immediate byte, an address, or the program offset of a branch target.
     pub operand: u16,
 }
 
-/// A program of which every byte was decoded as if an instruction began there.
+/// A program decoded at every byte, as if an instruction began there.
 #[derive(Debug)]
 pub(crate) struct Program(Box<[Decoded; ROM_SIZE]>);
 
 impl Program {
     /// Decodes the program of a cartridge.
     pub fn decode(cartridge: &Cartridge) -> Self {
-        let mut decoded = vec![Decoded { code: LITERAL, operand: 0 }; ROM_SIZE].into_boxed_slice();
+        let mut decoded = vec![Decoded { code: INTERPRETED, operand: 0 }; ROM_SIZE].into_boxed_slice();
         for (slot, instruction) in decoded.iter_mut().enumerate() {
             *instruction = decode(cartridge, slot);
         }
@@ -86,10 +87,10 @@ impl Program {
         Self(decoded.try_into().expect("one instruction per byte"))
     }
 
-    /// A program of which every instruction is executed from its bytes.
+    /// A program of which every instruction is left to the interpreter.
     #[cfg(test)]
-    pub fn literal() -> Self {
-        Self(Box::new([Decoded { code: LITERAL, operand: 0 }; ROM_SIZE]))
+    pub fn interpreted() -> Self {
+        Self(Box::new([Decoded { code: INTERPRETED, operand: 0 }; ROM_SIZE]))
     }
 
     /// The instruction that begins at a byte of the program.
@@ -101,16 +102,16 @@ impl Program {
 
 /// The instruction that begins at a byte of the program.
 fn decode(cartridge: &Cartridge, slot: usize) -> Decoded {
-    let literal = Decoded { code: LITERAL, operand: 0 };
+    let interpreted = Decoded { code: INTERPRETED, operand: 0 };
     let bytes = cartridge.program_bytes(slot);
     let [opcode, low, high] = bytes;
     let address = u16::from_le_bytes([low, high]);
     let Some((mode, length)) = mode(opcode) else {
-        return literal;
+        return interpreted;
     };
-    // Behind it the program goes on in the same bank.
+    // The next instruction must begin in the same bank.
     if !cartridge.is_plain_in_bank(slot, length + 1) {
-        return literal;
+        return interpreted;
     }
     let zero_page = u16::from(low);
     let is_low = address & 0x1000 == 0;
@@ -124,7 +125,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Decoded {
         Mode::Store => (if low < 0x80 { TIA_STORE } else { IN_RAM }, zero_page),
         Mode::Modify if 0x80 <= low => (IN_RAM, zero_page),
         // The pointer's high byte does not wrap within the zero page.
-        Mode::Pointer if (0x80..0xff).contains(&low) => (PLAIN, zero_page),
+        Mode::IndirectY if (0x80..0xff).contains(&low) => (PLAIN, zero_page),
         Mode::Absolute if is_low || cartridge.is_plain_address(address) => (PLAIN, address),
         Mode::AbsoluteStore if is_low => (PLAIN, address),
         Mode::AbsoluteIndexed => (PLAIN, address),
@@ -133,27 +134,27 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Decoded {
             let next = slot + 2;
             let target = next.wrapping_add_signed(isize::from(low as i8));
             if !cartridge.is_same_bank(slot, target) {
-                return literal;
+                return interpreted;
             }
-            let waits = low as i8 == WAIT_DISTANCE
-                && WAIT_BRANCHES.contains(&opcode)
+            let is_timer_loop = low as i8 == TIMER_LOOP_DISTANCE
+                && TIMER_LOOP_BRANCHES.contains(&opcode)
                 && TIMER_LOADS.contains(&cartridge.program_bytes(target));
-            let addition = match ((next ^ target) >> 8 == 0, waits) {
+            let addition = match ((next ^ target) >> 8 == 0, is_timer_loop) {
                 (false, _) => CROSSING,
-                (true, true) => WAITING,
+                (true, true) => TIMER_LOOP,
                 (true, false) => PLAIN,
             };
             (BRANCH | addition, target as u16)
         }
-        Mode::Modify | Mode::Pointer | Mode::Absolute | Mode::AbsoluteStore | Mode::Jump => {
-            return literal;
+        Mode::Modify | Mode::IndirectY | Mode::Absolute | Mode::AbsoluteStore | Mode::Jump => {
+            return interpreted;
         }
     };
     Decoded { code: addition | u16::from(opcode), operand }
 }
 
-/// The code of an instruction, together with its successor if that one stores A in the zero page and this one loads A or
-/// waits for the next line.
+/// The code of an instruction, fused with its successor if this one loads A or writes WSYNC and the successor stores A
+/// in the zero page.
 fn fused(decoded: &[Decoded], slot: usize) -> u16 {
     let code = decoded[slot].code;
     let (opcode, length) = match code {
@@ -170,7 +171,7 @@ fn fused(decoded: &[Decoded], slot: usize) -> u16 {
     }
 }
 
-/// How an instruction names its operand, as far as it matters here.
+/// Addressing modes, as far as decoding distinguishes them.
 #[derive(Clone, Copy)]
 enum Mode {
     Implied,
@@ -180,10 +181,10 @@ enum Mode {
     Indexed,
     /// A store to the zero page.
     Store,
-    /// A change of a byte in the zero page.
+    /// A read-modify-write in the zero page.
     Modify,
-    /// A pointer in the zero page to which Y is added.
-    Pointer,
+    /// (zero page),Y.
+    IndirectY,
     Absolute,
     AbsoluteStore,
     AbsoluteIndexed,
@@ -191,7 +192,7 @@ enum Mode {
     Branch,
 }
 
-/// The mode and the bytes of the opcodes that programs use often.
+/// Mode and length of the opcodes that programs use often.
 #[rustfmt::skip]
 fn mode(opcode: u8) -> Option<(Mode, usize)> {
     Some(match opcode {
@@ -202,7 +203,7 @@ fn mode(opcode: u8) -> Option<(Mode, usize)> {
         0x84..=0x86 => (Mode::Store, 2),
         0x06 | 0x26 | 0x46 | 0x66 | 0xc6 | 0xc7 | 0xe6 => (Mode::Modify, 2),
         0x15 | 0x35 | 0x55 | 0x75 | 0xb4 | 0xb5 | 0xb6 | 0xd5 | 0xf5 | 0x94 | 0x95 | 0x96 | 0xd6 | 0xf6 => (Mode::Indexed, 2),
-        0x11 | 0x31 | 0x51 | 0x71 | 0x91 | 0xb1 | 0xb3 | 0xd1 | 0xf1 => (Mode::Pointer, 2),
+        0x11 | 0x31 | 0x51 | 0x71 | 0x91 | 0xb1 | 0xb3 | 0xd1 | 0xf1 => (Mode::IndirectY, 2),
         0x0d | 0x2c | 0x2d | 0x4d | 0x6d | 0xac | 0xad | 0xae | 0xcd | 0xed => (Mode::Absolute, 3),
         0x8c..=0x8e => (Mode::AbsoluteStore, 3),
         0x19 | 0x1d | 0x39 | 0x3d | 0x59 | 0x5d | 0x79 | 0x7d | 0xb9 | 0xbc | 0xbd | 0xbe | 0xd9 | 0xdd | 0xf9 | 0xfd
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_twelve_opcodes_stop_the_processor() {
+    fn exactly_twelve_opcodes_jam_the_processor() {
         assert_eq!(BASE_CYCLES.iter().filter(|&&cycles| cycles == 0).count(), 12);
     }
 }

@@ -1,15 +1,15 @@
-//! The beam: frames, the window of visible lines, and catching the picture up to a clock.
+//! The beam: frames, lines, the window of visible lines, and catching up: drawing all pixels before a clock.
 
-use super::{Ark, BALL, BLANK, Canvas, LINE, M0, P0, P1, PLAYFIELD, Tia, WIDTH};
+use super::{BALL, BLANK, Canvas, CosmicArk, LINE, M0, P0, P1, PLAYFIELD, Tia, WIDTH};
 
 /// Pixels blanked by the comb.
 const COMB_WIDTH: u8 = 8;
 const LINE_WIDTH: u8 = WIDTH as u8;
 /// By how much missile 0 moves left on each line of its effect.
-const ARK_MOTION: [u8; 4] = [18, 33, 0, 17];
+const COSMIC_ARK_MOTION: [u8; 4] = [18, 33, 0, 17];
 
 impl Tia {
-    /// Starts a frame at a cycle: lines stay aligned, so it begins at the start of the line in progress.
+    /// Starts a frame at a cycle. Lines stay aligned, so the frame begins with the line in progress.
     pub fn start_frame(&mut self, cycle: u64) {
         let clock = 3 * cycle;
         self.frame_start = clock - self.in_line(clock);
@@ -19,7 +19,7 @@ impl Tia {
         self.window_end = self.line_start + u64::from(self.config.height) * LINE;
         self.row = 0;
         self.next_x = 0;
-        self.wake = if self.config.height == 0 { u64::MAX } else { self.line_start + BLANK + 1 };
+        self.next_draw = if self.config.height == 0 { u64::MAX } else { self.line_start + BLANK + 1 };
         let loss = self.colour_loss();
         self.colours = self.colours.map(|colour| (colour & 0xfe) | loss);
     }
@@ -35,7 +35,7 @@ impl Tia {
         (3 * cycle - self.frame_start) / LINE
     }
 
-    /// A new canvas knows nothing of the rows before.
+    /// The next row cannot be copied from the one above: the canvas is a new one.
     pub fn forget_repetition(&mut self) {
         self.row_repeats = false;
     }
@@ -45,19 +45,19 @@ impl Tia {
         self.row as usize * WIDTH + usize::from(self.next_x)
     }
 
-    /// Draws as far as anybody asked for.
-    pub fn draw_what_was_asked<C: Canvas>(&mut self, canvas: &mut C) {
-        self.catch_up(self.asked, canvas);
+    /// Draws up to the latest clock that was requested.
+    pub fn draw_requested<C: Canvas>(&mut self, canvas: &mut C) {
+        self.catch_up(self.requested, canvas);
     }
 
-    /// The clock up to which anybody asked for pixels.
-    pub fn asked(&self) -> u64 {
-        self.asked
+    /// The latest clock up to which pixels were requested.
+    pub fn requested(&self) -> u64 {
+        self.requested
     }
 
-    /// Asks for pixels up to a clock, as if by a write that changes nothing.
-    pub fn ask(&mut self, clock: u64) {
-        self.asked = self.asked.max(clock);
+    /// Requests pixels up to a clock, as a write without effect does.
+    pub fn request(&mut self, clock: u64) {
+        self.requested = self.requested.max(clock);
     }
 
     /// Bit 0 of every colour: set on PAL after a frame with an odd number of lines.
@@ -68,10 +68,10 @@ impl Tia {
         }
     }
 
-    /// Produces all pixels before a clock from the registers as they are.
+    /// Draws all pixels before a clock with the registers as they are.
     #[inline]
     pub(super) fn catch_up<C: Canvas>(&mut self, clock: u64, canvas: &mut C) {
-        if self.wake <= clock {
+        if self.next_draw <= clock {
             self.draw_to(clock, canvas);
         }
     }
@@ -79,14 +79,14 @@ impl Tia {
     #[inline(never)]
     fn draw_to<C: Canvas>(&mut self, clock: u64, canvas: &mut C) {
         let clock = clock.min(self.window_end);
-        if clock < self.wake {
+        if clock < self.next_draw {
             return;
         }
-        if !canvas.is_coloured() && self.nothing_happens() {
-            self.pass_over(clock);
+        if !canvas.wants_pixels() && self.is_idle() {
+            self.skip_to(clock);
             return;
         }
-        while self.wake <= clock {
+        while self.next_draw <= clock {
             if self.next_x == LINE_WIDTH {
                 self.end_line();
                 continue;
@@ -95,44 +95,45 @@ impl Tia {
             let end = (clock - first_pixel).min(u64::from(LINE_WIDTH)) as u8;
             self.draw(self.next_x, end, canvas);
             self.next_x = end;
-            // The end of a line is worked off only by a clock strictly behind it.
-            self.wake = if end == LINE_WIDTH { self.line_start + LINE } else { first_pixel + u64::from(end) } + 1;
+            // A line ends only for a clock strictly after its end.
+            self.next_draw = if end == LINE_WIDTH { self.line_start + LINE } else { first_pixel + u64::from(end) } + 1;
         }
-        if self.window_end < self.wake {
-            self.wake = u64::MAX;
+        if self.window_end < self.next_draw {
+            self.next_draw = u64::MAX;
         }
     }
 
-    /// Whether no line, drawn without colours, would change anything.
+    /// Whether lines drawn without pixels would change nothing.
     #[inline]
-    fn nothing_happens(&self) -> bool {
-        let quiet_ends =
-            (self.ctrlpf & 1 != 0) == self.reflect_playfield && self.suppressed == [false; 2] && self.ark == Ark::Off;
-        quiet_ends && (self.blanked() || self.collisions_repeat || self.open_latches() == 0)
+    fn is_idle(&self) -> bool {
+        let quiet_ends = (self.ctrlpf & 1 != 0) == self.reflect_playfield
+            && self.suppressed == [false; 2]
+            && self.cosmic_ark == CosmicArk::Off;
+        quiet_ends && (self.is_blanked() || self.collisions_repeat || self.open_latches() == 0)
     }
 
-    /// Moves on to a clock, not before `wake`, without drawing.
-    fn pass_over(&mut self, clock: u64) {
-        // A line ends only for a clock strictly behind its end.
+    /// Advances to a clock, not before `next_draw`, without drawing.
+    fn skip_to(&mut self, clock: u64) {
+        // A line ends only for a clock strictly after its end.
         let ended = (clock - self.line_start - 1) / LINE;
         let from_x = self.next_x;
         self.line_start += ended * LINE;
         self.row += ended as u32;
         let first_pixel = self.line_start + BLANK;
         self.next_x = clock.saturating_sub(first_pixel).min(u64::from(LINE_WIDTH)) as u8;
-        self.wake =
+        self.next_draw =
             if self.next_x == LINE_WIDTH { self.line_start + LINE } else { first_pixel + u64::from(self.next_x) } + 1;
-        if self.window_end < self.wake {
-            self.wake = u64::MAX;
+        if self.window_end < self.next_draw {
+            self.next_draw = u64::MAX;
         }
         if self.comb {
-            self.pass_comb(ended, from_x);
+            self.skip_comb(ended, from_x);
         }
     }
 
-    /// The comb ends on a line that shows its end, unless that line is above the write that switched it on. So many lines
-    /// ended on the way, which began at pixel `from_x`.
-    fn pass_comb(&mut self, ended: u64, from_x: u8) {
+    /// Advances the comb over `ended` lines from pixel `from_x` on. It ends on the first line that passes its last pixel,
+    /// unless that line is above the write that switched it on.
+    fn skip_comb(&mut self, ended: u64, from_x: u8) {
         let latest = if COMB_WIDTH <= self.next_x && (ended != 0 || from_x < COMB_WIDTH) {
             self.line_start
         } else if 1 < ended || (ended == 1 && from_x < COMB_WIDTH) {
@@ -147,7 +148,7 @@ impl Tia {
         self.line_start += LINE;
         self.row += 1;
         self.next_x = 0;
-        self.wake = self.line_start + BLANK + 1;
+        self.next_draw = self.line_start + BLANK + 1;
         let reflect = self.ctrlpf & 1 != 0;
         if reflect != self.reflect_playfield {
             self.reflect_playfield = reflect;
@@ -159,18 +160,18 @@ impl Tia {
                 self.changed(player);
             }
         }
-        if let Ark::Running(lines) = self.ark {
+        if let CosmicArk::Running(lines) = self.cosmic_ark {
             let lines = (lines + 1) & 3;
-            self.ark = Ark::Running(lines);
-            self.ark_shape = true;
-            let left = ARK_MOTION[usize::from(lines)];
+            self.cosmic_ark = CosmicArk::Running(lines);
+            self.cosmic_ark_shape = true;
+            let left = COSMIC_ARK_MOTION[usize::from(lines)];
             let x = self.positions[M0];
             self.positions[M0] = if x < left { x + LINE_WIDTH - left } else { x - left };
             self.changed(M0);
         }
     }
 
-    /// An object's mask must be made anew, and the next line differs from the last.
+    /// Marks an object's mask as stale; the next line differs from the last.
     #[inline]
     pub(super) fn changed(&mut self, object: usize) {
         self.stale |= 1 << object;
@@ -180,15 +181,15 @@ impl Tia {
 
     fn draw<C: Canvas>(&mut self, first: u8, end: u8, canvas: &mut C) {
         let whole = first == 0 && end == LINE_WIDTH;
-        if self.blanked() {
+        if self.is_blanked() {
             if let Some(row) = canvas.row(self.row) {
                 row.as_flattened_mut()[usize::from(first)..usize::from(end)].fill(0);
             }
             self.row_repeats = false;
         } else {
             let open = if whole && self.collisions_repeat { 0 } else { self.open_latches() };
-            if self.stale != 0 && (open != 0 || canvas.is_coloured()) {
-                self.make_masks();
+            if self.stale != 0 && (open != 0 || canvas.wants_pixels()) {
+                self.rebuild_masks();
             }
             if open != 0 {
                 self.collide(open, first, end);
@@ -206,27 +207,27 @@ impl Tia {
                 row.as_flattened_mut()[usize::from(first)..usize::from(end.min(COMB_WIDTH))].fill(0);
             }
             self.row_repeats = false;
-            // An HMOVE that only shows may have been noted before the lines above it were drawn.
+            // An HMOVE that moved nothing may have been applied before the lines above it were drawn.
             let last_blanked = self.line_start + BLANK + u64::from(COMB_WIDTH - 1);
             self.comb = end < COMB_WIDTH || last_blanked < self.comb_clock;
         }
     }
 
-    fn make_masks(&mut self) {
+    fn rebuild_masks(&mut self) {
         let stale = std::mem::take(&mut self.stale);
         for player in [0, 1] {
             if stale >> (P0 + player) & 1 == 1 {
-                self.make_player(player);
+                self.rebuild_player(player);
             }
             if stale >> (M0 + player) & 1 == 1 {
-                self.make_missile(player);
+                self.rebuild_missile(player);
             }
         }
         if stale >> BALL & 1 == 1 {
-            self.make_ball();
+            self.rebuild_ball();
         }
         if stale >> PLAYFIELD & 1 == 1 {
-            self.make_playfield();
+            self.rebuild_playfield();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Collisions: which pairs of masks share a pixel. A latch stays set until CXCLR.
 
-use super::row::Row;
+use super::mask::PixelMask;
 use super::{BALL, M0, M1, P0, P1, PLAYFIELD, Tia};
 
 /// Each pair with its latch. Latches 2n+1 and 2n are bits 7 and 6 of read register n; the ball and the playfield have
@@ -41,7 +41,7 @@ const LATCHES_OF: [u16; 64] = {
     table
 };
 
-/// The pair of each latch; the two latches that no pair has are never asked for.
+/// The pair of each latch. Two of the 16 latches do not exist.
 const PAIR_OF: [(u8, u8); 16] = {
     let mut pairs = [(0, 0); 16];
     let mut i = 0;
@@ -54,7 +54,7 @@ const PAIR_OF: [(u8, u8); 16] = {
 };
 
 impl Tia {
-    /// The latches that are open and whose objects are both switched on.
+    /// The latches that are not set yet and whose objects are both enabled.
     #[inline]
     pub(super) fn open_latches(&self) -> u16 {
         let shown = usize::from(self.shown_grp(0) != 0) << P0
@@ -66,10 +66,10 @@ impl Tia {
         LATCHES_OF[shown] & !self.latches
     }
 
-    /// Sets those of the open latches whose objects meet within pixels `first..end`.
+    /// Sets those of the `open` latches whose objects overlap within pixels `first..end`.
     #[inline]
     pub(super) fn collide(&mut self, open: u16, first: u8, end: u8) {
-        let span = Row::span(first, end);
+        let span = PixelMask::span(first, end);
         let mut open = open;
         while open != 0 {
             let latch = open & open.wrapping_neg();
@@ -101,10 +101,10 @@ mod tests {
     fn each_pair_sets_the_bit_that_its_register_documents() {
         let check = |one: usize, other: usize, register: u16, bits: u8| {
             let mut tia = Tia::reset(ConsoleConfig::default());
-            tia.masks[one] = Row::span(100, 108);
-            tia.masks[other] = Row::span(107, 110);
+            tia.masks[one] = PixelMask::span(100, 108);
+            tia.masks[other] = PixelMask::span(107, 110);
             tia.collide(OPEN, 0, 107);
-            assert_eq!(tia.latches, 0, "the shared pixel lies behind the span");
+            assert_eq!(tia.latches, 0, "the shared pixel lies after the span");
             tia.collide(OPEN, 107, 160);
             assert_eq!(tia.collision_register(register), bits, "{one} {other}");
             assert_eq!(tia.latches.count_ones(), 1);

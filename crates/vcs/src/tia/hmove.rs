@@ -1,14 +1,14 @@
 //! HMOVE: how far an object moves, by the cycle of the line at which HMOVE is written and the object's motion nibble.
 
-use super::{Ark, Canvas, LINE, M0, P0, P1, Tia, WIDTH};
+use super::{Canvas, CosmicArk, LINE, M0, P0, P1, Tia, WIDTH};
 
-/// The least motion of an early HMOVE, for cycles 0 to 20.
+/// The minimum motion of an early HMOVE, for cycles 0 to 20.
 const EARLY: [i16; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 1, 2, 3, 4, 4, 5, 6];
-/// What a late HMOVE takes away, for cycles 55 to 74.
+/// What a late HMOVE subtracts, for cycles 55 to 74.
 const LATE: [i16; 20] = [-1, -2, -3, -3, -4, -5, -6, -6, -7, -8, -9, -9, -10, -11, -12, -12, -13, -14, -15, -15];
 
-/// Whether even an object without motion moves, by the cycle of the line.
-const MOVES_RESTING: [bool; 76] = {
+/// Whether HMOVE moves even objects with motion 0, by the cycle of the line.
+const MOVES_ZERO: [bool; 76] = {
     let mut moves = [false; 76];
     let mut cycle = 0;
     while cycle < 76 {
@@ -19,16 +19,16 @@ const MOVES_RESTING: [bool; 76] = {
 };
 
 impl Tia {
-    /// HMOVE. Most often it does no more than blank a few pixels, which is only seen.
+    /// HMOVE. Usually it only blanks the comb, which matters only if pixels are drawn.
     #[inline(always)]
     pub(super) fn write_hmove<C: Canvas>(&mut self, clock: u64, target: u64, canvas: &mut C) {
         let cycle = self.in_line(clock) / 3;
         let changes = self.motions != [0; 5]
-            || MOVES_RESTING[cycle as usize % 76]
+            || MOVES_ZERO[cycle as usize % 76]
             || self.suppressed != [false; 2]
-            || self.ark != Ark::Off
-            || self.ark_shape;
-        if changes || canvas.is_coloured() {
+            || self.cosmic_ark != CosmicArk::Off
+            || self.cosmic_ark_shape;
+        if changes || canvas.wants_pixels() {
             self.catch_up(target, canvas);
         }
         if self.config.hmove_comb && has_comb(cycle) {
@@ -56,9 +56,9 @@ impl Tia {
                 self.changed(player);
             }
         }
-        if self.ark != Ark::Off || self.ark_shape {
-            self.ark = Ark::Off;
-            self.ark_shape = false;
+        if self.cosmic_ark != CosmicArk::Off || self.cosmic_ark_shape {
+            self.cosmic_ark = CosmicArk::Off;
+            self.cosmic_ark_shape = false;
             self.changed(M0);
         }
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_run_round_the_line() {
+    fn positions_wrap_around_the_line() {
         assert_eq!(moved(3, -7), 156);
         assert_eq!(moved(155, 8), 3);
     }

@@ -1,12 +1,12 @@
-//! Pixels: masks by priority → three disjoint sets of pixels, each of one colour, over a background.
+//! Masks and colours → pixels: by priority, three disjoint masks of one colour each over a background.
 
-use super::row::Row;
+use super::mask::PixelMask;
 use super::{BALL, M0, M1, P0, P1, PLAYFIELD, Tia};
 
 /// A line of pixels, in groups of eight.
-pub(crate) type PictureRow = [[u8; 8]; 20];
-/// A line without anything.
-pub(crate) const BLACK_ROW: PictureRow = [[0; 8]; 20];
+pub(crate) type PixelRow = [[u8; 8]; 20];
+/// A row of colour index 0.
+pub(crate) const BLACK_ROW: PixelRow = [[0; 8]; 20];
 
 /// Each bit of a byte as a byte of ones.
 const BYTES: [u64; 256] = {
@@ -26,11 +26,11 @@ const BYTES: [u64; 256] = {
 };
 
 impl Tia {
-    /// Paints pixels `first..end` of a row as the masks and colours stand.
+    /// Paints pixels `first..end` of a row with the current masks and colours.
     #[inline]
-    pub(super) fn paint(&self, row: &mut PictureRow, first: u8, end: u8) {
+    pub(super) fn paint(&self, row: &mut PixelRow, first: u8, end: u8) {
         row.as_flattened_mut()[usize::from(first)..usize::from(end)].fill(self.colours[3]);
-        let span = Row::span(first, end);
+        let span = PixelMask::span(first, end);
         let layers = self.layers().map(|layer| layer & span);
         let colours = [self.colours[0], self.colours[1], self.colours[2]].map(|colour| u64::from_le_bytes([colour; 8]));
         for word in 0..3 {
@@ -49,7 +49,7 @@ impl Tia {
     }
 
     /// The pixels of COLUP0, COLUP1 and COLUPF; the rest is background.
-    fn layers(&self) -> [Row; 3] {
+    fn layers(&self) -> [PixelMask; 3] {
         let zero = self.masks[P0] | self.masks[M0];
         let one = self.masks[P1] | self.masks[M1];
         let (field, ball) = (self.masks[PLAYFIELD], self.masks[BALL]);
@@ -58,15 +58,15 @@ impl Tia {
             let front = field | ball;
             [zero & !front, one & !zero & !front, front]
         } else if score {
-            let zero = zero | field & Row::LEFT;
-            let one = (one | field & !Row::LEFT) & !zero;
+            let zero = zero | field & PixelMask::LEFT;
+            let one = (one | field & !PixelMask::LEFT) & !zero;
             [zero, one, ball & !zero & !one]
         } else {
             [zero, one & !zero, (field | ball) & !zero & !one]
         }
     }
 
-    /// In that case the score colours win over the priority bit.
+    /// If so, the score colours take precedence over the priority bit.
     fn playfield_is_alone(&self) -> bool {
         let missiles = self.missile_on(0) || self.missile_on(1);
         self.playfield != 0 && self.shown_grp(0) == 0 && self.shown_grp(1) == 0 && !missiles && !self.ball_on()
@@ -79,7 +79,7 @@ mod tests {
     use crate::config::ConsoleConfig;
     use proptest::prelude::*;
 
-    /// The rule, pixel by pixel, as it is documented.
+    /// The priority rule for one pixel, literally.
     fn literal(tia: &Tia, x: usize) -> u8 {
         let on = |object: usize| tia.masks[object].0[x / 64] >> (x % 64) & 1 == 1;
         let [p0, p1, pf, background] = tia.colours;
@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn painted_pixels_equal_the_rule_taken_literally(
+        fn painted_pixels_equal_the_literal_rule(
             masks in prop::array::uniform6(prop::array::uniform3(any::<u64>())),
             sparse in prop::array::uniform6(any::<bool>()),
             ctrlpf in 0_u8..8, one in 0_u8..=160, other in 0_u8..=160, alone in any::<bool>(),
@@ -124,7 +124,7 @@ mod tests {
             tia.playfield = 1;
             tia.grp[0] = u8::from(!alone);
             for ((mask, words), sparse) in tia.masks.iter_mut().zip(masks).zip(sparse) {
-                *mask = if sparse { Row::EMPTY } else { Row(words) & Row::span(0, 160) };
+                *mask = if sparse { PixelMask::EMPTY } else { PixelMask(words) & PixelMask::span(0, 160) };
             }
             let mut row = [[1; 8]; 20];
             tia.paint(&mut row, first, end);

@@ -1,46 +1,48 @@
-//! Register reads: collision latches, fire buttons and paddles. Undriven bits keep what was on the wires.
+//! Register reads: collision latches, fire buttons and paddles. Undriven bits keep what was on the data bus.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Canvas, Tia};
 use crate::config::{Controller, Input};
 
-/// Resistance of a socket in which nothing turns.
+/// Resistance of a socket without a paddle.
 const OPEN: i32 = i32::MAX;
 
-/// What the sockets show to the chip during a frame.
+/// The fire buttons and paddle resistances at the controller ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Hands {
+pub(super) struct ControllerPins {
     fire: [bool; 2],
     resistances: [i32; 4],
 }
 
-impl Default for Hands {
+impl Default for ControllerPins {
     fn default() -> Self {
         Self { fire: [false; 2], resistances: [OPEN; 4] }
     }
 }
 
 impl Tia {
-    /// Sets what the sockets show for one frame.
+    /// Sets the controllers' state for one frame.
     pub fn press(&mut self, input: &Input) {
         let [first, second] = input.paddles;
-        self.hands = match self.config.controller {
+        self.pins = match self.config.controller {
             Controller::Joystick => {
                 let swapped = self.config.swapped_ports;
-                Hands { fire: [input.fire && !swapped, input.fire && swapped], ..Hands::default() }
+                ControllerPins { fire: [input.fire && !swapped, input.fire && swapped], ..ControllerPins::default() }
             }
             Controller::Paddles { swapped: false } => {
-                Hands { fire: [false; 2], resistances: [first, second, OPEN, OPEN] }
+                ControllerPins { fire: [false; 2], resistances: [first, second, OPEN, OPEN] }
             }
-            Controller::Paddles { swapped: true } => Hands { fire: [false; 2], resistances: [second, first, 0, 0] },
+            Controller::Paddles { swapped: true } => {
+                ControllerPins { fire: [false; 2], resistances: [second, first, 0, 0] }
+            }
         };
     }
 
-    /// Reads a register at a cycle.
-    pub fn read<C: Canvas>(&mut self, address: u16, cycle: u64, noise: u8, canvas: &mut C) -> u8 {
+    /// Reads a register at a cycle; `data_bus` is the byte that was on the bus before.
+    pub fn read<C: Canvas>(&mut self, address: u16, cycle: u64, data_bus: u8, canvas: &mut C) -> u8 {
         let clock = 3 * cycle;
-        self.ask(clock);
+        self.request(clock);
         let register = address & 0x0f;
         let driven = match register {
             0..=7 => {
@@ -48,16 +50,16 @@ impl Tia {
                 self.collision_register(register)
             }
             0x8..=0xb => self.paddle(usize::from(register - 0x8), cycle),
-            0xc | 0xd if !self.hands.fire[usize::from(register - 0xc)] => 0x80,
+            0xc | 0xd if !self.pins.fire[usize::from(register - 0xc)] => 0x80,
             _ => 0,
         };
-        driven | (noise & 0x3f)
+        driven | (data_bus & 0x3f)
     }
 
-    /// A paddle's capacitor is full once the dump has been off for long enough. The sum is compared without its sign,
-    /// so one that started before the frame may look as if it were never full.
+    /// A paddle's capacitor is full once the dump has been off for long enough. The comparison is unsigned, as in ale-py:
+    /// a charge that started before the frame may appear never to be full.
     fn paddle(&self, socket: usize, cycle: u64) -> u8 {
-        let full = match self.hands.resistances[socket] {
+        let full = match self.pins.resistances[socket] {
             0 => true,
             OPEN => false,
             _ if self.vblank & 0x80 != 0 => false,
@@ -76,23 +78,23 @@ impl Tia {
 mod tests {
     use super::*;
     use crate::config::ConsoleConfig;
-    use crate::film::Film;
+    use crate::frame_buffer::FrameBuffer;
 
     const VBLANK: u8 = 0x01;
     const FIRST_PADDLE: u16 = 0x08;
 
     #[test]
-    fn a_paddle_is_full_once_its_resistance_has_let_enough_through_since_the_dump_ended() {
+    fn a_paddle_reads_full_once_its_capacitor_has_charged_since_the_dump_ended() {
         let config = ConsoleConfig { controller: Controller::Paddles { swapped: false }, ..ConsoleConfig::default() };
-        let mut film = Film::black(config.height);
+        let mut frame_buffer = FrameBuffer::black(config.height);
         let mut tia = Tia::reset(config);
         tia.start_frame(0);
         // 1.6 · 100 kΩ · 10 nF at 1.19 MHz are 1904 cycles.
         tia.press(&Input { paddles: [100_000, 0], ..Input::default() });
-        let mut bit = |tia: &mut Tia, register: u16, cycle: u64| tia.read(register, cycle, 0, &mut film) & 0x80;
-        tia.write(VBLANK, 0x80, 100, &mut Film::black(0));
+        let mut bit = |tia: &mut Tia, register: u16, cycle: u64| tia.read(register, cycle, 0, &mut frame_buffer) & 0x80;
+        tia.write(VBLANK, 0x80, 100, &mut FrameBuffer::black(0));
         assert_eq!(bit(&mut tia, FIRST_PADDLE, 5000), 0, "nothing fills while the dump is on");
-        tia.write(VBLANK, 0x00, 6000, &mut Film::black(0));
+        tia.write(VBLANK, 0x00, 6000, &mut FrameBuffer::black(0));
         assert_eq!(bit(&mut tia, FIRST_PADDLE, 6000 + 1904), 0);
         assert_eq!(bit(&mut tia, FIRST_PADDLE, 6000 + 1905), 0x80);
         assert_eq!(bit(&mut tia, FIRST_PADDLE + 1, 6001), 0x80, "no resistance");
@@ -100,11 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn undriven_bits_keep_what_was_on_the_wires() {
+    fn undriven_bits_keep_what_was_on_the_data_bus() {
         let mut tia = Tia::reset(ConsoleConfig::default());
         tia.press(&Input::default());
-        let mut film = Film::black(0);
-        assert_eq!(tia.read(0x0c, 10, 0xff, &mut film), 0x80 | 0x3f, "a button that is not pressed");
-        assert_eq!(tia.read(0x02, 10, 0x15, &mut film), 0x15, "no collision");
+        let mut frame_buffer = FrameBuffer::black(0);
+        assert_eq!(tia.read(0x0c, 10, 0xff, &mut frame_buffer), 0x80 | 0x3f, "a button that is not pressed");
+        assert_eq!(tia.read(0x02, 10, 0x15, &mut frame_buffer), 0x15, "no collision");
     }
 }

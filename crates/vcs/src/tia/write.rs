@@ -1,75 +1,75 @@
-//! Register writes. A write that could be seen first catches the picture up to its own clock plus its delay; one that
-//! changes nothing, or nothing visible, leaves the picture behind: later pixels come out the same.
+//! Register writes. A write that changes pixels or collisions first catches up to its own clock plus its delay. A write
+//! that changes neither does not: the pixels before it come out the same when they are drawn later.
 
-mod objects;
-
-use super::playfield::with_register;
-use super::{BALL, Canvas, LINE, M0, M1, P0, P1, PLAYFIELD, Tia};
-use crate::cpu::{WriteEffect, WritePlace};
+use super::objects::with_register;
+use super::{BALL, BLANK, Canvas, CosmicArk, LINE, M0, M1, P0, P1, PLAYFIELD, Tia, WIDTH};
+use crate::cpu::{WriteEffect, WriteKind};
 
 /// Delay of a playfield write by the clock of the line, modulo four: cycles 0, 3, 2 and 1 modulo four.
 const PLAYFIELD_DELAYS: [u64; 4] = [4, 3, 2, 5];
 const WSYNC: u8 = 0x02;
-/// A write of it does nothing; noted, it tells how far the picture was drawn.
+/// A register without effect; logged, it records how far was drawn.
 pub(crate) const NO_REGISTER: u8 = 0x3f;
-/// A CTRLPF write at or behind this clock of the line reflects from the next line on.
+/// A CTRLPF write at or after this clock of the line reflects from the next line on.
 const LATE_REFLECTION: u64 = 147;
+/// How far RESPx draws ahead when it hits a copy in progress.
+const RESP_AHEAD: u64 = 11;
 
 impl Tia {
-    /// Writes a register at a cycle, as the only write of an instruction. Most writes find what they write there already
-    /// and are done with.
+    /// Writes a register at a cycle, as the only write of an instruction. Most writes store the value that is already
+    /// there and return early.
     #[inline(never)]
     pub fn write<C: Canvas>(&mut self, register: u8, value: u8, cycle: u64, canvas: &mut C) -> WriteEffect {
         let clock = 3 * cycle;
         if self.line_cap <= clock {
-            return self.write_placed(register, value, cycle, WritePlace::Alone, canvas);
+            return self.write_any(register, value, cycle, WriteKind::Single, canvas);
         }
-        self.take(register & 0x3f, value, clock, canvas)
+        self.apply(register & 0x3f, value, clock, canvas)
     }
 
-    /// A write that may be one of several pushes, or may end the frame.
+    /// Writes a register: the general form, for one of several pushes and for writes that may end the frame.
     #[inline(never)]
-    pub fn write_placed<C: Canvas>(
+    pub fn write_any<C: Canvas>(
         &mut self,
         register: u8,
         value: u8,
         cycle: u64,
-        place: WritePlace,
+        kind: WriteKind,
         canvas: &mut C,
     ) -> WriteEffect {
         let register = register & 0x3f;
         let clock = 3 * cycle;
-        if place != WritePlace::Alone || self.line_cap <= clock {
-            // Two pushes share one clock; the skipped work of the first could then come too late for the second.
+        if kind != WriteKind::Single || self.line_cap <= clock {
+            // Two pushes share one clock, so what the first skips must not be left to the second.
             let target = clock + self.delay(register, clock);
             self.catch_up(target, canvas);
-            canvas.note(target, NO_REGISTER, 0);
+            canvas.log_write(target, NO_REGISTER, 0);
         }
-        let effect = match (register, place) {
-            (WSYNC, WritePlace::LaterPush) => {
-                self.ask(clock);
+        let effect = match (register, kind) {
+            (WSYNC, WriteKind::LaterPush) => {
+                self.request(clock);
                 WriteEffect::NONE
             }
-            _ => self.take(register, value, clock, canvas),
+            _ => self.apply(register, value, clock, canvas),
         };
         if self.line_cap <= clock { effect.and_stop(cycle) } else { effect }
     }
 
-    /// Waits for the next line: what a write of WSYNC at a cycle does, if it does not end the frame.
+    /// A write of WSYNC: the cycle at which the next line starts, or none if the write may end the frame.
     #[inline(always)]
     pub fn write_wsync(&mut self, cycle: u64) -> Option<u64> {
         let clock = 3 * cycle;
         if self.line_cap <= clock {
             return None;
         }
-        self.ask(clock);
+        self.request(clock);
         Some(self.next_line_start(clock) / 3)
     }
 
-    /// Carries out a write again, catching up first whatever it changes: that is always right, only slower.
-    pub fn replay<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) {
+    /// Applies a write of the log. It always catches up first, which is correct for every write and only slower.
+    pub fn apply_logged<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) {
         self.catch_up(clock + self.delay(register, clock), canvas);
-        self.take(register, value, clock, canvas);
+        self.apply(register, value, clock, canvas);
     }
 
     /// The delay of a register's effect, in clocks.
@@ -84,7 +84,7 @@ impl Tia {
         }
     }
 
-    /// Whether the frame ends.
+    /// Writes VSYNC; returns whether the frame ends.
     fn write_vsync(&mut self, value: u8, clock: u64) -> bool {
         if value & 2 != 0 {
             self.vsync_end = Some(clock + LINE);
@@ -104,71 +104,72 @@ impl Tia {
         }
     }
 
-    /// Carries out a write. One that changes something, be it only what later writes do, is noted.
+    /// Applies a write and logs it, unless it changes nothing.
     #[inline(always)]
-    fn take<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) -> WriteEffect {
-        /// Asks for the pixels before the write; goes no further if the condition says that it changes nothing.
-        macro_rules! unless {
+    fn apply<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) -> WriteEffect {
+        /// Requests the pixels before the write; returns if the condition says that the write changes nothing.
+        macro_rules! unless_unchanged {
             ($register:literal, $holds:expr) => {{
                 let target = clock + self.delay($register, clock);
-                self.ask(target);
+                self.request(target);
                 if $holds {
                     return WriteEffect::NONE;
                 }
                 target
             }};
         }
-        /// A flag of an object.
+        /// Writes a flag of an object.
         macro_rules! flag {
             ($register:literal, $flag:expr, $bit:literal, $object:expr) => {{
                 let set = value & $bit != 0;
-                let target = unless!($register, set == $flag);
-                self.see_change($object, target, canvas);
+                let target = unless_unchanged!($register, set == $flag);
+                self.draw_then_change($object, target, canvas);
                 $flag = set;
             }};
         }
         macro_rules! playfield {
             ($register:literal) => {{
                 let playfield = with_register(self.playfield, $register - 0x0d, value);
-                let target = unless!($register, playfield == self.playfield);
-                self.see_change(PLAYFIELD, target, canvas);
+                let target = unless_unchanged!($register, playfield == self.playfield);
+                self.draw_then_change(PLAYFIELD, target, canvas);
                 self.playfield = playfield;
             }};
         }
         match register {
             0x00 => {
-                self.ask(clock);
+                self.request(clock);
                 let ends = self.write_vsync(value, clock);
                 return if ends { WriteEffect::NONE.and_stop(clock / 3) } else { WriteEffect::NONE };
             }
             0x01 => {
-                let target = unless!(0x01, value == self.vblank);
+                let target = unless_unchanged!(0x01, value == self.vblank);
                 self.write_vblank(value, clock, target, canvas);
             }
             WSYNC => {
-                self.ask(clock);
+                self.request(clock);
                 return WriteEffect::wait(self.next_line_start(clock) / 3);
             }
             0x04 => {
-                let target = unless!(0x04, value == self.nusiz[0] && !self.suppressed[0] && !self.ark_shape);
+                let target =
+                    unless_unchanged!(0x04, value == self.nusiz[0] && !self.suppressed[0] && !self.cosmic_ark_shape);
                 self.write_nusiz(0, value, target, canvas);
             }
             0x05 => {
-                let target = unless!(0x05, value == self.nusiz[1] && !self.suppressed[1]);
+                let target = unless_unchanged!(0x05, value == self.nusiz[1] && !self.suppressed[1]);
                 self.write_nusiz(1, value, target, canvas);
             }
             0x06..=0x09 => {
                 let which = usize::from(register - 0x06);
                 let colour = (value & 0xfe) | self.colour_loss();
-                let target = unless!(0x06, colour == self.colours[which]);
-                if canvas.is_coloured() {
+                let target = unless_unchanged!(0x06, colour == self.colours[which]);
+                if canvas.wants_pixels() {
                     self.catch_up(target, canvas);
                 }
                 self.row_repeats = false;
                 self.colours[which] = colour;
             }
             0x0a => {
-                let target = unless!(0x0a, value == self.ctrlpf);
+                let target = unless_unchanged!(0x0a, value == self.ctrlpf);
                 self.write_ctrlpf(value, clock, target, canvas);
             }
             0x0b => flag!(0x0b, self.reflect_player[0], 8, P0),
@@ -177,39 +178,39 @@ impl Tia {
             0x0e => playfield!(0x0e),
             0x0f => playfield!(0x0f),
             0x10 | 0x11 => {
-                let target = unless!(0x10, false);
+                let target = unless_unchanged!(0x10, false);
                 self.reset_player(usize::from(register - 0x10), clock, target, canvas);
             }
             0x12 | 0x13 => {
-                let target = unless!(0x12, false);
+                let target = unless_unchanged!(0x12, false);
                 self.reset_missile(usize::from(register - 0x12), clock, target, canvas);
             }
             0x14 => {
-                let target = unless!(0x14, false);
+                let target = unless_unchanged!(0x14, false);
                 self.reset_ball(clock, target, canvas);
             }
             0x1b => {
-                let target = unless!(0x1b, value == self.grp[0] && self.grp_delayed[1] == self.grp[1]);
+                let target = unless_unchanged!(0x1b, value == self.grp[0] && self.grp_delayed[1] == self.grp[1]);
                 self.write_grp0(value, target, canvas);
             }
             0x1c => {
                 let copied = self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl;
-                let target = unless!(0x1c, value == self.grp[1] && copied);
+                let target = unless_unchanged!(0x1c, value == self.grp[1] && copied);
                 self.write_grp1(value, target, canvas);
             }
             0x1d => flag!(0x1d, self.enam[0], 2, M0),
             0x1e => flag!(0x1e, self.enam[1], 2, M1),
             0x1f => {
                 let enabled = value & 2 != 0;
-                let target = unless!(0x1f, enabled == self.enabl);
+                let target = unless_unchanged!(0x1f, enabled == self.enabl);
                 if !self.vdelbl {
-                    self.see_change(BALL, target, canvas);
+                    self.draw_then_change(BALL, target, canvas);
                 }
                 self.enabl = enabled;
             }
             0x20..=0x24 => {
                 let object = usize::from(register - 0x20);
-                let target = unless!(0x20, value >> 4 == self.motions[object]);
+                let target = unless_unchanged!(0x20, value >> 4 == self.motions[object]);
                 self.write_motion(object, value >> 4, clock, target, canvas);
             }
             0x25 => flag!(0x25, self.vdelp[0], 1, P0),
@@ -218,29 +219,29 @@ impl Tia {
             0x28 | 0x29 => {
                 let missile = usize::from(register - 0x28);
                 let locked = value & 2 != 0;
-                let target = unless!(0x28, locked == self.locked_missile[missile]);
+                let target = unless_unchanged!(0x28, locked == self.locked_missile[missile]);
                 self.write_resmp(missile, locked, target, canvas);
             }
             0x2a => {
-                let target = unless!(0x2a, false);
+                let target = unless_unchanged!(0x2a, false);
                 self.write_hmove(clock, target, canvas);
             }
             0x2b => {
-                unless!(0x2b, self.motions == [0; 5]);
+                unless_unchanged!(0x2b, self.motions == [0; 5]);
                 self.motions = [0; 5];
             }
             0x2c => {
-                let target = unless!(0x2c, false);
+                let target = unless_unchanged!(0x2c, false);
                 self.catch_up(target, canvas);
                 self.latches = 0;
                 self.collisions_repeat = false;
             }
             _ => {
-                self.ask(clock);
+                self.request(clock);
                 return WriteEffect::NONE;
             }
         }
-        canvas.note(clock, register, value);
+        canvas.log_write(clock, register, value);
         WriteEffect::NONE
     }
 
@@ -257,11 +258,176 @@ impl Tia {
     }
 
     fn write_ctrlpf<C: Canvas>(&mut self, value: u8, clock: u64, target: u64, canvas: &mut C) {
-        self.see_change(PLAYFIELD, target, canvas);
+        self.draw_then_change(PLAYFIELD, target, canvas);
         self.changed(BALL);
         self.ctrlpf = value;
         if self.in_line(clock) < LATE_REFLECTION {
             self.reflect_playfield = value & 1 != 0;
         }
+    }
+
+    /// Draws what precedes the change, then marks the object as changed.
+    #[inline]
+    fn draw_then_change<C: Canvas>(&mut self, object: usize, target: u64, canvas: &mut C) {
+        self.catch_up(target, canvas);
+        self.changed(object);
+    }
+
+    fn write_nusiz<C: Canvas>(&mut self, player: usize, value: u8, target: u64, canvas: &mut C) {
+        self.draw_then_change(P0 + player, target, canvas);
+        self.changed(M0 + player);
+        self.nusiz[player] = value;
+        self.suppressed[player] = false;
+        if player == 0 {
+            self.cosmic_ark_shape = false;
+        }
+    }
+
+    fn write_grp0<C: Canvas>(&mut self, value: u8, target: u64, canvas: &mut C) {
+        if !self.vdelp[0] && value != self.grp[0] {
+            self.draw_then_change(P0, target, canvas);
+        }
+        if self.vdelp[1] && self.grp_delayed[1] != self.grp[1] {
+            self.draw_then_change(P0 + 1, target, canvas);
+        }
+        self.grp[0] = value;
+        self.grp_delayed[1] = self.grp[1];
+    }
+
+    fn write_grp1<C: Canvas>(&mut self, value: u8, target: u64, canvas: &mut C) {
+        if !self.vdelp[1] && value != self.grp[1] {
+            self.draw_then_change(P0 + 1, target, canvas);
+        }
+        if self.vdelp[0] && self.grp_delayed[0] != self.grp[0] {
+            self.draw_then_change(P0, target, canvas);
+        }
+        if self.vdelbl && self.enabl_delayed != self.enabl {
+            self.draw_then_change(BALL, target, canvas);
+        }
+        self.grp[1] = value;
+        self.grp_delayed[0] = self.grp[0];
+        self.enabl_delayed = self.enabl;
+    }
+
+    fn write_motion<C: Canvas>(&mut self, object: usize, nibble: u8, clock: u64, target: u64, canvas: &mut C) {
+        // HMM0 rewritten from 7 to 6 at the right moment makes missile 0 jump from line to line.
+        let was = std::mem::replace(&mut self.motions[object], nibble);
+        if object == M0 && self.cycles_since_hmove(clock) == 21 && (was, nibble) == (7, 6) {
+            self.draw_then_change(M0, target, canvas);
+            self.cosmic_ark = CosmicArk::Running(0);
+            self.cosmic_ark_shape = false;
+        }
+    }
+
+    fn write_resmp<C: Canvas>(&mut self, missile: usize, locked: bool, target: u64, canvas: &mut C) {
+        self.draw_then_change(M0 + missile, target, canvas);
+        self.locked_missile[missile] = locked;
+        if !locked {
+            let middle = match self.nusiz[missile] & 7 {
+                5 => 8,
+                7 => 16,
+                _ => 4,
+            };
+            self.positions[M0 + missile] = wrapped(u64::from(self.positions[P0 + missile]) + middle);
+            if missile == 0 {
+                self.cosmic_ark_shape = false;
+            }
+        }
+    }
+
+    fn reset_player<C: Canvas>(&mut self, player: usize, clock: u64, target: u64, canvas: &mut C) {
+        let x = reset_position(self.in_line(clock), 3, 5);
+        let (offsets, width) = self.copies(player);
+        let behind = |&offset: &u8| {
+            wrapped(u64::from(x) + 2 * WIDTH as u64 - u64::from(self.positions[P0 + player]) - u64::from(offset))
+        };
+        let hits_copy = offsets.iter().map(behind).any(|e| (4..4 + width).contains(&e));
+        let starts_copy = offsets.iter().map(behind).any(|e| e < 4);
+        let target = if hits_copy { clock + RESP_AHEAD } else { target };
+        self.request(target);
+        self.draw_then_change(P0 + player, target, canvas);
+        self.positions[P0 + player] = x;
+        self.suppressed[player] = hits_copy || !starts_copy;
+    }
+
+    fn reset_missile<C: Canvas>(&mut self, missile: usize, clock: u64, target: u64, canvas: &mut C) {
+        self.draw_then_change(M0 + missile, target, canvas);
+        self.positions[M0 + missile] = match (missile, self.cycles_since_hmove(clock), self.in_line(clock)) {
+            (0, 20, 69) => 8,
+            (1, 3, 18) => 3,
+            (_, _, in_line) => reset_position(in_line, 2, 4),
+        };
+        if missile == 0 {
+            self.cosmic_ark_shape = false;
+        }
+    }
+
+    fn reset_ball<C: Canvas>(&mut self, clock: u64, target: u64, canvas: &mut C) {
+        self.draw_then_change(BALL, target, canvas);
+        self.positions[BALL] = match (self.cycles_since_hmove(clock), self.in_line(clock)) {
+            (18, 60 | 69) => 10,
+            (3, 18) => 3,
+            (7, 30) => 6,
+            (6, 27) => 5,
+            (_, in_line) => reset_position(in_line, 2, 4),
+        };
+    }
+
+    fn cycles_since_hmove(&self, clock: u64) -> u64 {
+        (clock - self.hmove_clock) / 3
+    }
+}
+
+/// The position of an object that is reset at this clock of the line.
+fn reset_position(in_line: u64, in_blank: u8, delay: u64) -> u8 {
+    if in_line < BLANK { in_blank } else { wrapped(in_line - BLANK + delay) }
+}
+
+fn wrapped(x: u64) -> u8 {
+    (x % WIDTH as u64) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConsoleConfig;
+    use crate::frame_buffer::FrameBuffer;
+
+    const COLUP0: u8 = 0x06;
+    const GRP0: u8 = 0x1b;
+    const RESP0: u8 = 0x10;
+    const FIRST_LINE: u64 = 34;
+
+    /// The pixels of player 0, one pixel wide, in the line of a second RESP0 and in the next; the first RESP0 is one line
+    /// earlier. Both are given by their cycle in the line.
+    fn pixels_after(first: u64, second: u64) -> [Vec<usize>; 2] {
+        let config = ConsoleConfig::default();
+        let (mut tia, mut frame_buffer) = (Tia::reset(config), FrameBuffer::black(config.height));
+        tia.start_frame(0);
+        let line = |index: u64| 76 * (FIRST_LINE + index);
+        tia.write(COLUP0, 0x0e, line(0), &mut frame_buffer);
+        tia.write(GRP0, 0x80, line(0) + 3, &mut frame_buffer);
+        tia.write(RESP0, 0, line(1) + first, &mut frame_buffer);
+        tia.write(RESP0, 0, line(2) + second, &mut frame_buffer);
+        tia.request(3 * line(4));
+        tia.draw_requested(&mut frame_buffer);
+        [2, 3].map(|row| (0..WIDTH).filter(|x| frame_buffer.pixels()[row * WIDTH + x] != 0).collect())
+    }
+
+    #[test]
+    fn a_player_that_is_reset_is_not_shown_again_on_that_line() {
+        // Reset at cycle 40 of the line it stands at 3 · 40 − 68 + 5.
+        assert_eq!(pixels_after(40, 60), [vec![57], vec![117]], "shown before the reset, then not until the next line");
+        assert_eq!(pixels_after(60, 40), [vec![], vec![57]]);
+    }
+
+    #[test]
+    fn a_player_that_is_reset_at_its_own_start_is_shown_on_that_line() {
+        assert_eq!(pixels_after(40, 40), [vec![57], vec![57]]);
+    }
+
+    #[test]
+    fn a_reset_before_the_first_pixel_puts_a_player_at_the_left_edge() {
+        assert_eq!(pixels_after(40, 10)[1], vec![3]);
     }
 }

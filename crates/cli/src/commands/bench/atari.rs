@@ -11,7 +11,7 @@ use crate::args::RomsOption;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use indicatif::ProgressBar;
-use sane_arcade::{Ale, AtariEnv, AtariOptions, Game, Joystick, PictureMode, Roms, Settings};
+use sane_arcade::{Ale, AtariEnv, AtariOptions, Game, Joystick, RenderMode, Roms, Settings};
 use sane_env::{Action, Environment, FrameStack, Stream};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Games to measure, separated by commas
-    #[arg(long, value_delimiter = ',', default_values_t = Game::OF_THE_PAPER.map(str::to_owned))]
+    #[arg(long, value_delimiter = ',', default_values_t = Game::PAPER_GAMES.map(str::to_owned))]
     games: Vec<String>,
     /// Frames per round
     #[arg(long, default_value_t = 6000, value_parser = clap::value_parser!(u64).range(4..))]
@@ -89,8 +89,8 @@ fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> R
     let mut rates = [const { Vec::new() }; 3];
     for _ in 0..args.rounds {
         let round = [
-            act_round(game, rom, args.frames, PictureMode::CollisionsOnly)?,
-            act_round(game, rom, args.frames, PictureMode::Coloured)?,
+            act_round(game, rom, args.frames, RenderMode::CollisionsOnly)?,
+            act_round(game, rom, args.frames, RenderMode::Full)?,
             step_round(game, rom, args.frames)?,
         ];
         rates.iter_mut().zip(round).for_each(|(rates, fps)| rates.push(fps));
@@ -99,8 +99,8 @@ fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> R
     Ok(rates.map(Measurements::of))
 }
 
-/// One frame per act; a coloured screen is also converted to grayscale.
-fn act_round(game: &'static Game, rom: &[u8], frames: u64, picture: PictureMode) -> Result<f64, Failure> {
+/// One frame per action; a rendered screen is also converted to grayscale.
+fn act_round(game: &'static Game, rom: &[u8], frames: u64, render: RenderMode) -> Result<f64, Failure> {
     let mut ale = Ale::load(game, rom, Settings::default())?;
     ale.reset_game();
     let mut draws = Stream::named(1, "actions");
@@ -108,8 +108,8 @@ fn act_round(game: &'static Game, rom: &[u8], frames: u64, picture: PictureMode)
     let mut gray = vec![0; ale.screen().len()];
     let (started, mut resets) = (Instant::now(), Duration::ZERO);
     for action in actions {
-        ale.act_frame(action, picture);
-        if picture == PictureMode::Coloured {
+        ale.act_frame(action, render);
+        if render == RenderMode::Full {
             ale.screen_gray(&mut gray);
         }
         if ale.game_over() {
@@ -153,7 +153,7 @@ fn snapshot_cost(game: &'static Game, rom: &[u8]) -> Result<SnapshotCost, Failur
     let mut ale = world.ale().clone();
     let mut draws = Stream::named(1, "actions");
     for _ in 0..FRAMES {
-        ale.act_frame(pick(&game.minimal_actions, &mut draws), PictureMode::CollisionsOnly);
+        ale.act_frame(pick(&game.minimal_actions, &mut draws), RenderMode::CollisionsOnly);
     }
     let mut cost = SnapshotCost { take_us: f64::INFINITY, restore_us: f64::INFINITY, bytes: world.snapshot().len() };
     for _ in 0..REPETITIONS {

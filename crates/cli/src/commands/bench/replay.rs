@@ -25,7 +25,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Games to measure, separated by commas
-    #[arg(long, value_delimiter = ',', default_values_t = Game::OF_THE_PAPER.map(str::to_owned))]
+    #[arg(long, value_delimiter = ',', default_values_t = Game::PAPER_GAMES.map(str::to_owned))]
     games: Vec<String>,
     /// Transitions the replay is filled with
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..100_000_000))]

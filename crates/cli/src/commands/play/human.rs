@@ -5,7 +5,7 @@ use super::{Args, CONSOLE_RATE, SMALL_WORLD_RATE, Session, format_score};
 use crate::failure::{Failure, classify};
 use crate::output::Output;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
-use sane_arcade::{Ale, Joystick, PictureMode, Profile, Roms, Settings};
+use sane_arcade::{Ale, Joystick, Profile, RenderMode, Roms, Settings};
 use sane_env::{Action, Environment, Picture, Stream, WorldFault};
 use sane_lab::{WorldConfig, WorldKind, WorldSource};
 use std::path::Path;
@@ -122,7 +122,7 @@ impl Game {
             Self::Console(ale) => {
                 let id = Joystick::NAMES.iter().position(|name| *name == joystick).unwrap_or(0);
                 let action = Joystick::from_id(id as u8).unwrap_or(Joystick::NOOP);
-                f64::from(ale.act_frame(action, PictureMode::Coloured))
+                f64::from(ale.act_frame(action, RenderMode::Full))
             }
             Self::World { world, frame, over, .. } => {
                 let Some(action) = nearest_action(joystick, &world.spec().actions) else { return Ok(0.0) };

@@ -1,8 +1,8 @@
-//! Games played side by side on one, two and four threads do the same, and RAM is an observation.
+//! Games played in parallel on one, two and four threads give the same results.
 
 use crate::game_and_rom;
 use rayon::prelude::*;
-use sane_arcade::{AtariEnv, AtariOptions, Observation, Profile};
+use sane_arcade::{AtariEnv, AtariOptions, Profile};
 use sane_env::{Action, Environment, Stream};
 
 /// Plays 60 decisions; a checksum of all rewards and frames.
@@ -26,7 +26,7 @@ fn play(i: u32) -> u32 {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
+fn the_number_of_threads_does_not_change_the_results() {
     let run_on = |threads: usize| -> Vec<u32> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| (0..9).into_par_iter().map(play).collect())
@@ -34,16 +34,4 @@ fn the_number_of_threads_changes_nothing() {
     let one = run_on(1);
     assert_eq!(run_on(2), one);
     assert_eq!(run_on(4), one);
-}
-
-#[test]
-fn ram_is_an_observation_of_128_bytes() {
-    let (game, rom) = game_and_rom("boxing");
-    let options = AtariOptions { observation: Observation::Ram, ..AtariOptions::default() };
-    let mut env = AtariEnv::new(game, &rom, options).unwrap();
-    let mut frame = vec![0; env.spec().frame.bytes()];
-    env.reset(&mut Stream::named(1, "starts"), &mut frame).unwrap();
-    env.step(Action(2), &mut frame).unwrap();
-    assert_eq!((frame.len(), env.spec().history), (128, 1));
-    assert_eq!(frame, env.ale().ram());
 }

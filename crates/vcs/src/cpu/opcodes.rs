@@ -1,52 +1,13 @@
-//! One instruction, executed from its bytes, each read from the bus when its turn comes: fetch, count, act. Every opcode
-//! is here, in the `match` of [`Core::act`]; what is common and harmless mostly goes the [fast way](super::fast).
+//! The opcode table: what each of the 256 opcodes does, undocumented ones included.
 
-use super::WritePlace;
+use super::WriteKind;
 use super::decode::BASE_CYCLES;
-use crate::board::Board;
+use super::interpreter::Interpreter;
 
-/// The processor during one instruction.
-pub(super) struct Core<'a> {
-    pub board: &'a mut Board,
-    pub pc: u16,
-    pub cycle: u64,
-    /// The byte last seen on the wires.
-    pub noise: u8,
-    /// Instructions that may still be executed; [`STOPPED`] once a write asked for the end of the frame.
-    pub left: i32,
-}
-
-/// What is left when a write asked for the end of the frame.
-pub(super) const STOPPED: i32 = -1;
-
-/// Where an instruction left off.
-#[derive(Clone, Copy)]
-pub(super) struct Resume {
-    pub pc: u16,
-    pub cycle: u64,
-    pub left: i32,
-}
-
-/// Executes one instruction.
-#[inline(never)]
-pub(super) fn step(board: &mut Board, from: Resume) -> Resume {
-    let noise = board.registers.wires;
-    let mut core = Core { board, pc: from.pc, cycle: from.cycle, noise, left: from.left - 1 };
-    let opcode = core.fetch();
-    core.act(opcode);
-    core.board.registers.wires = core.noise;
-    Resume { pc: core.pc, cycle: core.cycle, left: core.left }
-}
-
-impl Core<'_> {
-    /// The instruction in progress shall be the last.
-    pub fn stop(&mut self) {
-        self.left = STOPPED;
-    }
-
-    /// Executes the instruction whose opcode was fetched.
-    fn act(&mut self, opcode: u8) {
-        /// Reads the operand and hands it to an operation on the registers.
+impl Interpreter<'_> {
+    /// Executes the instruction whose opcode was just fetched.
+    pub fn execute(&mut self, opcode: u8) {
+        /// Reads the operand and passes it to an operation on the registers.
         macro_rules! read {
             ($operation:ident, immediate) => {{
                 let operand = self.fetch();
@@ -65,7 +26,7 @@ impl Core<'_> {
                 self.write(address, self.board.registers.$register);
             }};
         }
-        /// Reads a byte, changes it and writes it back, once each.
+        /// Reads a byte, modifies it and writes it back, once each.
         macro_rules! modify {
             ($operation:ident, $mode:ident) => {{
                 let address = self.$mode();
@@ -80,7 +41,7 @@ impl Core<'_> {
                 self.cycle += const { BASE_CYCLES[$opcode] as u64 }
             };
         }
-        /// Counts, then acts.
+        /// Counts the base cycles, then executes.
         macro_rules! op {
             ($opcode:literal, $action:expr) => {{
                 count!($opcode);
@@ -95,7 +56,7 @@ impl Core<'_> {
             0x05 => op!(0x05, read!(ora, zero_page)),
             0x06 => op!(0x06, modify!(asl, zero_page)),
             0x07 => op!(0x07, modify!(slo, zero_page)),
-            0x08 => op!(0x08, self.push(self.board.registers.status(), WritePlace::Alone)),
+            0x08 => op!(0x08, self.push(self.board.registers.status(), WriteKind::Single)),
             0x09 => op!(0x09, read!(ora, immediate)),
             0x0a => op!(0x0a, self.board.registers.a = self.board.registers.asl(self.board.registers.a)),
             0x0b | 0x2b => op!(0x0b, read!(anc, immediate)),
@@ -153,7 +114,7 @@ impl Core<'_> {
             0x45 => op!(0x45, read!(eor, zero_page)),
             0x46 => op!(0x46, modify!(lsr, zero_page)),
             0x47 => op!(0x47, modify!(sre, zero_page)),
-            0x48 => op!(0x48, self.push(self.board.registers.a, WritePlace::Alone)),
+            0x48 => op!(0x48, self.push(self.board.registers.a, WriteKind::Single)),
             0x49 => op!(0x49, read!(eor, immediate)),
             0x4a => op!(0x4a, self.board.registers.a = self.board.registers.lsr(self.board.registers.a)),
             0x4b => op!(0x4b, read!(asr, immediate)),
@@ -350,15 +311,5 @@ impl Core<'_> {
             0x10 | 0x30 | 0x50 | 0x70 | 0x90 | 0xb0 | 0xd0 | 0xf0 => self.branch(opcode),
             0x02 | 0x12 | 0x22 | 0x32 | 0x42 | 0x52 | 0x62 | 0x72 | 0x92 | 0xb2 | 0xd2 | 0xf2 => self.jam(),
         }
-    }
-
-    fn jam(&mut self) {
-        self.board.registers.jammed = true;
-        self.left = 0;
-    }
-
-    /// The stores that AND with the high byte of their address plus one.
-    fn write_high(&mut self, address: u16, value: u8) {
-        self.write(address, value & ((address >> 8) as u8).wrapping_add(1));
     }
 }

@@ -1,14 +1,13 @@
-//! What a game's rules may look at: the console's RAM and, where there is one, the cartridge's. In: bytes; out: numbers.
+//! What a game's rule reads: the console's RAM and the RAM of the cartridge, if it has any. In: bytes; out: numbers.
 
-/// A view of the memory between two frames. RAM is addressed as the program does it, `0x80`–`0xFF`.
+/// A view of RAM between two frames. The console's RAM is addressed as by the program, `0x80`–`0xFF`.
 #[derive(Debug, Clone, Copy)]
-pub struct Memory<'a> {
+pub(crate) struct RamView<'a> {
     ram: &'a [u8; 128],
     cartridge: &'a [u8],
 }
 
-impl<'a> Memory<'a> {
-    /// A view of the console's 128 bytes and the cartridge's own RAM (empty for most).
+impl<'a> RamView<'a> {
     pub fn new(ram: &'a [u8; 128], cartridge: &'a [u8]) -> Self {
         Self { ram, cartridge }
     }
@@ -23,12 +22,12 @@ impl<'a> Memory<'a> {
         i32::from(self.ram[usize::from(address & 0x7f)] as i8)
     }
 
-    /// The low four bits.
+    /// The low four bits of a byte.
     pub fn low(self, address: u8) -> i32 {
         self.at(address) & 15
     }
 
-    /// The high four bits.
+    /// The high four bits of a byte.
     pub fn high(self, address: u8) -> i32 {
         self.at(address) >> 4
     }
@@ -38,43 +37,43 @@ impl<'a> Memory<'a> {
         self.at(address) & mask != 0
     }
 
-    /// Two decimal digits; a nibble above 9 counts with its value, as the programs themselves let it happen at a reset.
+    /// Two BCD digits. A nibble above 9, which programs leave there during a reset, counts with its value.
     pub fn bcd(self, address: u8) -> i32 {
-        decimal(self.at(address))
+        bcd(self.at(address))
     }
 
-    /// Four decimal digits, the lower two first.
+    /// Four BCD digits, the lower two first.
     pub fn bcd2(self, low: u8, high: u8) -> i32 {
         self.bcd(low) + 100 * self.bcd(high)
     }
 
-    /// Six decimal digits, the lowest two first.
+    /// Six BCD digits, the lowest two first.
     pub fn bcd3(self, low: u8, middle: u8, high: u8) -> i32 {
         self.bcd2(low, middle) + 10_000 * self.bcd(high)
     }
 
-    /// One digit per byte in the low nibbles from `first` upward, the ones first; 10 is a blank.
+    /// A number with one digit in each low nibble from `first` upward, ones first; 10 is a blank.
     pub fn digits(self, first: u8, count: u8) -> i32 {
         (0..count).rev().fold(0, |sum, i| 10 * sum + blank_is_zero(self.low(first + i)))
     }
 
-    /// A byte of the cartridge's own RAM at its read address (0 where the cartridge has none).
+    /// A byte of the cartridge's RAM at its read address; 0 if the cartridge has none.
     pub fn cartridge(self, address: u16) -> i32 {
         self.cartridge.get(usize::from(address & 0x7f)).copied().map_or(0, i32::from)
     }
 
-    /// Two decimal digits of the cartridge's own RAM.
+    /// Two BCD digits of the cartridge's RAM.
     pub fn cartridge_bcd(self, address: u16) -> i32 {
-        decimal(self.cartridge(address))
+        bcd(self.cartridge(address))
     }
 }
 
-/// A digit for which the game draws nothing when it is 10.
-pub fn blank_is_zero(digit: i32) -> i32 {
+/// The value of a digit that the game draws as a blank when it is 10.
+pub(crate) fn blank_is_zero(digit: i32) -> i32 {
     if digit == 10 { 0 } else { digit }
 }
 
-fn decimal(byte: i32) -> i32 {
+fn bcd(byte: i32) -> i32 {
     10 * (byte >> 4) + (byte & 15)
 }
 
@@ -82,29 +81,29 @@ fn decimal(byte: i32) -> i32 {
 mod tests {
     use super::*;
 
-    fn check(address: u8, bytes: &[u8], read: impl Fn(Memory<'_>) -> i32, expected: i32) {
+    fn check(address: u8, bytes: &[u8], read: impl Fn(RamView<'_>) -> i32, expected: i32) {
         let mut ram = [0; 128];
         ram[usize::from(address & 0x7f)..][..bytes.len()].copy_from_slice(bytes);
-        assert_eq!(read(Memory::new(&ram, &[])), expected);
+        assert_eq!(read(RamView::new(&ram, &[])), expected);
     }
 
     #[test]
     fn six_digits_are_joined_lowest_pair_first() {
-        check(0xB8, &[0x12, 0x34, 0x56], |m| m.bcd3(0xBA, 0xB9, 0xB8), 123_456);
+        check(0xB8, &[0x12, 0x34, 0x56], |ram| ram.bcd3(0xBA, 0xB9, 0xB8), 123_456);
     }
 
     #[test]
     fn a_nibble_above_nine_counts_with_its_value() {
-        check(0x80, &[0xFF], |m| m.bcd(0x80), 165);
+        check(0x80, &[0xFF], |ram| ram.bcd(0x80), 165);
     }
 
     #[test]
     fn single_digits_run_upward_and_ten_is_a_blank() {
-        check(0xC9, &[3, 2, 10, 10], |m| m.digits(0xC9, 4), 23);
+        check(0xC9, &[3, 2, 10, 10], |ram| ram.digits(0xC9, 4), 23);
     }
 
     #[test]
     fn a_cartridge_without_ram_reads_zero() {
-        check(0x80, &[], |m| m.cartridge(0xF0EA), 0);
+        check(0x80, &[], |ram| ram.cartridge(0xF0EA), 0);
     }
 }

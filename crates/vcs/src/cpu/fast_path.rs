@@ -1,30 +1,30 @@
-//! The fast way: runs decoded instructions until one must be executed from its bytes, or the run is over.
+//! The fast path: runs decoded instructions until one must be interpreted or the run is over.
 //!
-//! An instruction here has no effect that it does not show: it reads plain bytes of the program and RAM, or one register of
-//! a chip whose address was known when it was decoded. Where an address worked out at run time points elsewhere, the
-//! instruction is left untouched for [`super::execute`], which knows everything.
+//! Instructions here have no hidden side effects: they access plain bytes of the program and RAM, or one chip register
+//! whose address was known at decoding. If an address computed at run time is any other, the instruction is not started
+//! but left to [`super::interpreter`].
 
-use super::decode::{BASE_CYCLES, BRANCH, CROSSING, Program, TIA_STORE, WAITING, WSYNC, WSYNC_THEN_TIA};
-use super::execute::{Resume, STOPPED};
-use super::{WriteEffect, WritePlace};
+use super::decode::{BASE_CYCLES, BRANCH, CROSSING, Program, TIA_STORE, TIMER_LOOP, WSYNC, WSYNC_THEN_TIA};
+use super::interpreter::{Resume, STOPPED};
+use super::{WriteEffect, WriteKind};
 use crate::board::Board;
 
-/// Cycles of one turn of a loop that waits for the timer: the load, the branch taken.
-const WAIT_TURN: u64 = 4 + 3;
-/// Bits that count instructions, and where their count ends: one instruction before, its top bit is set.
+/// Cycles of one iteration of a loop that waits for the timer: the load and the taken branch.
+const TIMER_LOOP_CYCLES: u64 = 4 + 3;
+/// Bits that count instructions, and the end of the count: one instruction earlier its top bit is set.
 const COUNT_BITS: u32 = 16;
 const COUNT_END: u16 = 0x8001;
 const ONE_CYCLE: u64 = 1 << COUNT_BITS;
 
-/// Runs from an address of the cartridge's window.
+/// Runs from an address in the cartridge's window.
 #[inline(never)]
 pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) -> Resume {
     let Resume { pc, cycle, left } = from;
-    // Cycles above, instructions below: most instructions count both in one addition.
+    // Cycles in the high bits, instructions in the low bits: one addition counts both.
     let mut time = cycle << COUNT_BITS | (i32::from(COUNT_END) - left) as u64;
     let mut registers = board.registers;
     let mut slot = board.cartridge.slot(pc);
-    // The program counter is the slot and this; it changes where a jump leads to another bank or mirror.
+    // The program counter is slot + mirror; a jump to another bank or mirror changes it.
     let mut mirror = pc.wrapping_sub(slot as u16);
 
     macro_rules! cycle {
@@ -32,17 +32,17 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             time >> COUNT_BITS
         };
     }
-    /// The instruction will be executed: counts it and its base cycles, and its bytes unless it jumps.
-    macro_rules! take {
+    /// Commits to the instruction: counts it, its base cycles, and its bytes unless it jumps.
+    macro_rules! count {
         ($opcode:literal) => {
             time += const { BASE_CYCLES[$opcode] as u64 * ONE_CYCLE + 1 };
         };
         ($opcode:literal, $length:literal) => {
-            take!($opcode);
+            count!($opcode);
             slot += $length;
         };
     }
-    macro_rules! await_write {
+    macro_rules! apply_effect {
         ($effect:expr) => {
             let effect = $effect;
             if effect != WriteEffect::NONE {
@@ -55,15 +55,15 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
     }
     macro_rules! write_chip {
         ($address:expr, $value:expr) => {
-            await_write!(board.write_chip($address, $value, cycle!(), WritePlace::Alone));
+            apply_effect!(board.write_chip($address, $value, cycle!(), WriteKind::Single));
         };
     }
     macro_rules! write_tia {
         ($register:expr, $value:expr) => {
-            await_write!(board.tia.write($register as u8, $value, cycle!(), &mut board.film));
+            apply_effect!(board.tia.write($register as u8, $value, cycle!(), &mut board.frame_buffer));
         };
     }
-    /// Writes below the cartridge.
+    /// Writes to an address below the cartridge.
     macro_rules! write {
         ($address:expr, $value:expr) => {
             let (address, value) = ($address, $value);
@@ -74,7 +74,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             }
         };
     }
-    /// The byte at an address, with the cycle for a crossed page, if reading it has no effect.
+    /// The byte at an indexed address, with the cycle for a page crossing; leaves the loop if a read has side effects.
     macro_rules! read_indexed {
         ($base:expr, $index:expr) => {{
             let base: u16 = $base;
@@ -86,7 +86,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             byte
         }};
     }
-    /// The operand of a reading instruction.
+    /// The operand of a read instruction.
     macro_rules! operand {
         ($op:ident, immediate) => {
             $op.operand as u8
@@ -125,7 +125,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             }
         }};
     }
-    /// Hands the operand to an operation. Modes that may give up count only once it is clear that they do not.
+    /// Passes the operand to an operation. Modes that may leave the loop count only after they have not.
     macro_rules! read {
         ($op:ident, $opcode:literal, $operation:ident, absolute_x) => {
             read!($op, $opcode, 3, $operation, absolute_x)
@@ -137,31 +137,31 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             read!($op, $opcode, 2, $operation, pointer)
         };
         ($op:ident, $opcode:literal, $operation:ident, absolute) => {{
-            take!($opcode, 3);
+            count!($opcode, 3);
             let operand = operand!($op, absolute);
             registers.$operation(operand);
         }};
         ($op:ident, $opcode:literal, $operation:ident, $mode:ident) => {{
-            take!($opcode, 2);
+            count!($opcode, 2);
             let operand = operand!($op, $mode);
             registers.$operation(operand);
         }};
         ($op:ident, $opcode:literal, $length:literal, $operation:ident, $mode:ident) => {{
             let operand = operand!($op, $mode);
-            take!($opcode, $length);
+            count!($opcode, $length);
             registers.$operation(operand);
         }};
     }
-    /// The STA behind a load of A, to the picture chip or to RAM.
+    /// The STA fused to a load of A: to the TIA or to RAM.
     macro_rules! then {
         (tia) => {
             let register = program.at(slot).operand;
-            take!(0x85, 2);
+            count!(0x85, 2);
             write_tia!(register, registers.a);
         };
         (ram) => {
             let address = program.at(slot).operand;
-            take!(0x85, 2);
+            count!(0x85, 2);
             board.ram.set(address, registers.a);
         };
     }
@@ -173,7 +173,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
     }
     macro_rules! wsync {
         () => {{
-            take!(0x85, 2);
+            count!(0x85, 2);
             if let Some(line) = board.tia.write_wsync(cycle!()) {
                 time = line << COUNT_BITS | time % ONE_CYCLE;
             } else {
@@ -183,38 +183,38 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
     }
     macro_rules! implied {
         ($opcode:literal, $action:expr) => {{
-            take!($opcode, 1);
+            count!($opcode, 1);
             $action;
         }};
     }
     macro_rules! store {
         ($op:ident, $opcode:literal, $register:ident, ram) => {{
-            take!($opcode, 2);
+            count!($opcode, 2);
             board.ram.set($op.operand, registers.$register);
         }};
         ($op:ident, $opcode:literal, $register:ident, absolute) => {{
-            take!($opcode, 3);
+            count!($opcode, 3);
             write!($op.operand, registers.$register);
         }};
         ($op:ident, $opcode:literal, $register:ident, $index:ident) => {{
-            take!($opcode, 2);
+            count!($opcode, 2);
             write!(u16::from(($op.operand as u8).wrapping_add(registers.$index)), registers.$register);
         }};
     }
-    /// Stores A at an address that must be in RAM.
+    /// Stores A at an address that must be in RAM; otherwise leaves the loop.
     macro_rules! store_in_ram {
         ($opcode:literal, $length:literal, $base:expr, $index:ident) => {{
             let address: u16 = $base.wrapping_add(u16::from(registers.$index));
             if address & 0x1280 != 0x80 {
                 break;
             }
-            take!($opcode, $length);
+            count!($opcode, $length);
             board.ram.set(address, registers.a);
         }};
     }
     macro_rules! modify {
         ($op:ident, $opcode:literal, $operation:ident) => {{
-            take!($opcode, 2);
+            count!($opcode, 2);
             let changed = registers.$operation(board.ram.get($op.operand));
             board.ram.set($op.operand, changed);
         }};
@@ -223,12 +223,12 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             if address < 0x80 {
                 break;
             }
-            take!($opcode, 2);
+            count!($opcode, 2);
             let changed = registers.$operation(board.ram.get(address));
             board.ram.set(address, changed);
         }};
     }
-    /// Goes on at an address of the window.
+    /// Continues at an address in the window.
     macro_rules! jump {
         ($target:expr) => {
             let target: u16 = $target;
@@ -237,31 +237,31 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
         };
     }
 
-    // Some take two instructions at once.
+    // Fused instructions count two.
     while 0 <= time as i16 {
         let op = program.at(slot);
-        // The commonest kinds are told apart without the jump table, whose target the machine often guesses wrong.
+        // The most frequent kinds bypass the jump table, whose target the CPU often mispredicts.
         if op.code & BRANCH != 0 {
-            // Bits 6 and 7 of the opcode name the flag, bit 5 what it has to be.
+            // Bits 6 and 7 of the opcode select the flag, bit 5 the value that takes the branch.
             let flags = u16::from(registers.is_negative())
                 | u16::from(registers.overflow) << 1
                 | u16::from(registers.carry) << 2
                 | u16::from(registers.is_zero()) << 3;
-            take!(0x10, 2);
+            count!(0x10, 2);
             if ((flags >> (op.code >> 6 & 3)) ^ (op.code >> 5)) & 1 == 0 {
                 slot = usize::from(op.operand);
                 time += ONE_CYCLE + u64::from(op.code & CROSSING != 0) * ONE_CYCLE;
-                if op.code & WAITING != 0 {
-                    // All turns but the last are taken at once; the next load overwrites what they loaded.
+                if op.code & TIMER_LOOP != 0 {
+                    // All iterations but the last at once; the next load overwrites what they loaded.
                     let left = u64::from(COUNT_END - time as u16);
-                    let turns = board.riot.reads_before_zero(cycle!() + 4, WAIT_TURN).min(left / 2);
-                    time += turns * (WAIT_TURN * ONE_CYCLE + 2);
+                    let iterations = board.riot.reads_before_zero(cycle!() + 4, TIMER_LOOP_CYCLES).min(left / 2);
+                    time += iterations * (TIMER_LOOP_CYCLES * ONE_CYCLE + 2);
                 }
             }
             continue;
         }
         if op.code & TIA_STORE != 0 {
-            take!(0x85, 2);
+            count!(0x85, 2);
             let value = match op.code & 3 {
                 0 => registers.y,
                 1 => registers.a,
@@ -416,19 +416,19 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
             0x09a => implied!(0x9a, registers.s = registers.x),
             0x0ba => implied!(0xba, registers.ldx(registers.s)),
             0x0ea => {
-                take!(0xea, 1);
+                count!(0xea, 1);
             }
 
             0x04c => {
-                take!(0x4c);
+                count!(0x4c);
                 jump!(op.operand);
             }
             0x020 => {
-                // Both bytes go to RAM.
+                // Both bytes must go to RAM.
                 if registers.s <= 0x80 {
                     break;
                 }
-                take!(0x20);
+                count!(0x20);
                 let [low, high] = (slot as u16).wrapping_add(mirror).wrapping_add(2).to_le_bytes();
                 board.ram.set(u16::from(registers.s), high);
                 board.ram.set(u16::from(registers.s - 1), low);
@@ -436,7 +436,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
                 jump!(op.operand);
             }
             0x060 => {
-                // Both bytes come from RAM; the byte before the next instruction is read, too.
+                // Both bytes must come from RAM; the byte before the next instruction is read as well.
                 if !(0x80..0xfe).contains(&registers.s) {
                     break;
                 }
@@ -445,7 +445,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
                 if !board.cartridge.is_plain_address(before) || target & 0x1000 == 0 {
                     break;
                 }
-                take!(0x60);
+                count!(0x60);
                 registers.s += 2;
                 jump!(target);
             }
@@ -461,7 +461,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
                 if !(0x80..0xff).contains(&registers.s) {
                     break;
                 }
-                take!(0x28, 1);
+                count!(0x28, 1);
                 registers.s += 1;
                 registers.set_status(board.ram.get(u16::from(registers.s)));
             }
@@ -469,7 +469,7 @@ pub(super) fn run_decoded(board: &mut Board, program: &Program, from: Resume) ->
                 if !(0x80..0xff).contains(&registers.s) {
                     break;
                 }
-                take!(0x68, 1);
+                count!(0x68, 1);
                 registers.s += 1;
                 registers.lda(board.ram.get(u16::from(registers.s)));
             }

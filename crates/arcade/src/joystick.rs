@@ -1,30 +1,23 @@
-//! The 18 things a player can do with a joystick and its button, in the Arcade Learning Environment's numbering.
+//! The 18 actions of a joystick with one button, in the numbering of the Arcade Learning Environment.
 
 use sane_vcs::Input;
 use serde::{Deserialize, Serialize};
 
-/// A position of the stick and the button: ids 0–17, [`Joystick::NAMES`] in order.
+/// The position of the stick and the button. Ids 0–17; [`Joystick::NAMES`] are the names by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Joystick(u8);
 
 impl Joystick {
-    /// Nothing pressed.
     pub const NOOP: Self = Self(0);
-    /// The button alone.
     pub const FIRE: Self = Self(1);
-    /// Stick up.
     pub const UP: Self = Self(2);
-    /// Stick right.
     pub const RIGHT: Self = Self(3);
-    /// Stick left.
     pub const LEFT: Self = Self(4);
-    /// Stick down.
     pub const DOWN: Self = Self(5);
-    /// Stick up, button pressed.
     pub const UPFIRE: Self = Self(10);
 
-    /// The names, by id.
+    /// The names by id.
     pub const NAMES: [&'static str; 18] = [
         "NOOP",
         "FIRE",
@@ -46,17 +39,14 @@ impl Joystick {
         "DOWNLEFTFIRE",
     ];
 
-    /// The position with this id, if there is one.
     pub fn from_id(id: u8) -> Option<Self> {
         (usize::from(id) < Self::NAMES.len()).then_some(Self(id))
     }
 
-    /// The id, 0–17.
     pub fn id(self) -> u8 {
         self.0
     }
 
-    /// The name, such as `UPRIGHTFIRE`.
     pub fn name(self) -> &'static str {
         Self::NAMES[usize::from(self.0)]
     }
@@ -66,17 +56,17 @@ impl Joystick {
         matches!(self.0, 1 | 10..=17)
     }
 
-    /// Whether the stick points right, straight or slanting.
+    /// Whether the stick points right, alone or diagonally.
     pub fn is_right(self) -> bool {
         matches!(self.0, 3 | 6 | 8 | 11 | 14 | 16)
     }
 
-    /// Whether the stick points left, straight or slanting.
+    /// Whether the stick points left, alone or diagonally.
     pub fn is_left(self) -> bool {
         matches!(self.0, 4 | 7 | 9 | 12 | 15 | 17)
     }
 
-    /// Puts the stick and the button into the console's input; switches and paddles stay as they are.
+    /// Sets the stick and the button in the console's input; switches and paddles are left alone.
     pub(crate) fn press(self, input: &mut Input) {
         input.up = matches!(self.0, 2 | 6 | 7 | 10 | 14 | 15);
         input.down = matches!(self.0, 5 | 8 | 9 | 13 | 16 | 17);
@@ -91,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_says_what_is_pressed() {
+    fn the_name_lists_what_is_pressed() {
         for (id, name) in (0..).zip(Joystick::NAMES) {
             let mut input = Input::default();
             Joystick::from_id(id).unwrap().press(&mut input);
@@ -102,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_eighteenth_position() {
+    fn id_18_does_not_exist() {
         assert_eq!(Joystick::from_id(18), None);
     }
 }

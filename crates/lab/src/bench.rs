@@ -7,7 +7,7 @@ use crate::folder::{OpenRun, Start, open_run};
 use crate::observer::Observer;
 use crate::preset::Preset;
 use crate::run::Run;
-use crate::stopwatch::Lap;
+use crate::timer::Lap;
 use crate::train::train;
 use crate::world::WorldSource;
 use sane_agent::Learner;
@@ -65,7 +65,7 @@ impl TrainingBench {
         // A multiple of the stretch to be timed, so that the intervals are the two halves.
         let start = interactions * (2 * LATE.0 + run.clock.steps().0).div_ceil(interactions);
         run.clock = Clock::at(AgentSteps(start));
-        run.learner = Learner::new(&paper.learner, run.world.spec(), &mut run.rng.init)?;
+        run.learner = Learner::new(&paper.learner, run.rollout.spec(), &mut run.rng.init)?;
         run.config = RunConfig { agent: agent.into(), learner: paper.learner, ..run.config.clone() };
         run.config.training.total_interactions = AgentSteps(start + 2 * interactions);
         // The replay holds what it was filled with, however little that is.
@@ -98,13 +98,7 @@ pub(crate) fn play_randomly(
 ) -> Result<(), WorldFault> {
     let width = run.spec().actions.len() as u64;
     for _ in 0..count {
-        let action = Action(actions.below(width) as u16);
-        let step = run.world.step(action, &mut run.frame)?;
-        run.replay.push(action, step.reward.clipped(), step.ending, &run.frame);
-        run.stack.push(&run.frame);
-        if step.ending.ends_episode() {
-            run.begin_episode()?;
-        }
+        run.step_unrecorded(Action(actions.below(width) as u16))?;
         played();
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! The checkpoints of a run: named parts and the replay, written so that they are never lost and never half there.
+//! The checkpoints of a run: named sections and the replay, written so that they are never lost and never half there.
 //!
 //! ```text
 //! checkpoints/checkpoint-000000100000.toml        manifest: format, interactions, digests of all below and of itself
-//!             body-000000100000-5f3a….bin         the parts, end to end, and the replay's open segment
+//!             body-000000100000-5f3a….bin         the sections, end to end, and the replay's open segment
 //!             replay-000000000007-9be1….bin       a full segment of the replay: written once, shared by checkpoints
 //! ```
 //!

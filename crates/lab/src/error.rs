@@ -95,14 +95,11 @@ pub enum LabError {
         /// The folder.
         path: PathBuf,
     },
-    /// A part of the checkpoint is missing or cannot be read.
-    #[error("the checkpoint's part {part} cannot be read: {reason}; it was written by another version of the program")]
-    Part {
-        /// Which part.
-        part: &'static str,
-        /// What the decoder said.
-        reason: String,
-    },
+    /// A section of the checkpoint is missing or cannot be decoded.
+    #[error(
+        "the checkpoint's section {section} cannot be read: {reason}; it was written by another version of the program"
+    )]
+    Section { section: &'static str, reason: String },
     /// The agent's noise does not depend on the state.
     #[error("{agent} has no σ(s) that could be looked at; agents that have one: {}", agents.join(", "))]
     NoSigma {

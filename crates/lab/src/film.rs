@@ -79,7 +79,7 @@ impl Reel {
 
     fn add(&mut self, run: &Run, decision: &Decision, begins: bool) {
         let start = Instant::now();
-        let picture = run.world.picture();
+        let picture = run.rollout.world.picture();
         // Every n-th pixel of every n-th row, from the middle of what it stands for.
         let every = picture.width.div_ceil(WIDEST).max(1);
         let (columns, rows) = (picture.width / every, picture.height / every);

@@ -15,8 +15,8 @@ use crate::film::Camera;
 use crate::journal::{Journal, Positions};
 use crate::lock::FolderLock;
 use crate::observer::Observer;
-use crate::run::{Parts, Run, encode};
-use crate::stopwatch::Lap;
+use crate::run::{Run, Sections, encode};
+use crate::timer::Lap;
 use crate::world::WorldSource;
 use sane_agent::Decision;
 use sane_env::{AgentSteps, WorldFault};
@@ -94,11 +94,11 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
     let loaded = checkpoints.load_latest(config.replay.capacity, world.spec())?;
     notes.extend(checkpoints.warnings());
     let (run, positions, saved_at) = match loaded {
-        Some(Loaded { interactions, parts, replay }) => {
-            let parts = Parts(parts);
-            let positions: Positions = parts.get("journal")?;
-            let mut run = Run::restore(config, source, &parts, replay)?;
-            run.go_on()?;
+        Some(Loaded { interactions, sections, replay }) => {
+            let sections = Sections(sections);
+            let positions: Positions = sections.get("journal")?;
+            let mut run = Run::restore(config, source, &sections, replay)?;
+            run.resume()?;
             notes.extend(config.world.not_bit_exact().map(|why| format!("not bit-exact: {why}")));
             (run, positions, Some(interactions))
         }
@@ -134,7 +134,7 @@ pub fn read_run(folder: &Path, source: &WorldSource, interactions: Option<AgentS
         None => checkpoints.load_latest(capacity, world.spec())?,
     };
     let loaded = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
-    Run::restore(&config, source, &Parts(loaded.parts), loaded.replay)
+    Run::restore(&config, source, &Sections(loaded.sections), loaded.replay)
 }
 
 /// Adds the result of an evaluation to the run's records.
@@ -188,9 +188,9 @@ impl RunFiles {
         self.lock.check()?;
         // Records first: a checkpoint must never point behind the end of a file.
         let positions = self.journal.settle()?;
-        let mut parts = run.parts();
-        parts.0.push(("journal".to_owned(), encode(&positions)));
-        self.checkpoints.save(now, &parts.0, &run.replay)?;
+        let mut sections = run.sections();
+        sections.0.push(("journal".to_owned(), encode(&positions)));
+        self.checkpoints.save(now, &sections.0, &run.replay)?;
         self.saved_at = Some(now);
         Ok(())
     }

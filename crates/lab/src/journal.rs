@@ -2,7 +2,7 @@
 
 use crate::LabError;
 use crate::machine::{machine, resident_bytes_of};
-use crate::stopwatch::Lap;
+use crate::timer::Lap;
 use sane_record::{Event, Histogram, IntervalFinished, JsonlFile, StopReason, TensorBoard, Timing};
 use serde::{Deserialize, Serialize};
 use std::path::Path;

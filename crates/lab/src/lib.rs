@@ -4,7 +4,6 @@
 //! by [`evaluate()`] after [`read_trained`] and read back whole by [`read_run`]; what it is set to, [`RunConfig`] says.
 #![forbid(unsafe_code)]
 
-mod awake;
 mod bench;
 mod checkpoint;
 mod clock;
@@ -15,6 +14,7 @@ mod evaluate;
 mod export;
 mod film;
 mod folder;
+mod interaction;
 mod journal;
 mod lock;
 mod machine;
@@ -27,8 +27,8 @@ mod rng;
 mod run;
 mod runs;
 mod statistics;
-mod stopwatch;
 mod threads;
+mod timer;
 mod train;
 mod trained;
 mod world;
@@ -45,6 +45,7 @@ pub use error::LabError;
 pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference};
 pub use export::{dump_states, export_policy, in_one_order};
 pub use folder::{OpenRun, RunFiles, Start, default_folder, open_run, read_config, read_run, record_evaluation};
+pub use interaction::{Rollout, Store};
 pub use journal::{Journal, resident_bytes, unix_seconds};
 pub use lock::{FolderLock, LockError, this_process};
 pub use machine::{free_memory, host, resident_bytes_of};
@@ -57,8 +58,8 @@ pub use run::Run;
 pub use runs::{RunSummary, find_old_runs, find_runs};
 pub use sane_record::{EvaluationFinished, Event, StopReason};
 pub use statistics::{Interaction, Statistics};
-pub use stopwatch::{Lap, Phase, Stopwatch};
 pub use threads::{available, pool, stop_on_signals};
+pub use timer::{Lap, Phase, PhaseTimer, Timer};
 pub use train::train;
 pub use trained::{Trained, read_trained};
 pub use world::{WorldKind, WorldSource, name_patterns};

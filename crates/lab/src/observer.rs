@@ -1,7 +1,7 @@
 //! Who watches a run: a terminal, a script, a test. Watching changes nothing.
 
 use crate::run::Run;
-use crate::stopwatch::Lap;
+use crate::timer::Lap;
 use sane_record::Event;
 
 /// Somebody who is told what happens.

@@ -54,7 +54,7 @@ impl Plan {
         let kept = (config.replay.capacity as u64).min(config.training.total_interactions.0);
         let worst = MemoryEstimate::new(kept as usize, run.spec()).incompressible_bytes;
         let replay_bytes = ((per_transition * kept as f64) as u64).min(worst);
-        let parts: u64 = run.parts().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        let state_bytes: u64 = run.sections().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         let records = 500 * config.training.total_interactions.0 / config.record.interval.0;
         Ok(Self {
             total: config.training.total_interactions,
@@ -62,9 +62,9 @@ impl Plan {
             acting_per_second: 1.0 / seconds_to_act,
             replay_bytes,
             replay_bytes_at_most: worst,
-            learner_bytes: parts,
+            learner_bytes: state_bytes,
             // Segments once, the rest for each of the two checkpoints that are kept.
-            disk_bytes: replay_bytes + 2 * parts + records,
+            disk_bytes: replay_bytes + 2 * state_bytes + records,
             measured: AgentSteps(measured),
         })
     }
@@ -105,7 +105,7 @@ pub fn memory_need(config: &RunConfig, source: &WorldSource) -> Result<u64, LabE
     let most = MemoryEstimate::new(kept as usize, run.spec()).incompressible_bytes;
     let per_transition = run.replay.memory_bytes() as f64 / run.replay.len() as f64;
     let replay = ((RESERVE * per_transition * kept as f64) as u64).min(most);
-    let learner: u64 = run.parts().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    let learner: u64 = run.sections().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     // Twice the learner: gradients and buffers of a train step, or a checkpoint being written.
     Ok(replay + 2 * learner + PROGRAM_BYTES)
 }
@@ -122,14 +122,8 @@ fn timed(mut work: impl FnMut() -> Result<(), LabError>) -> Result<(f64, u64), L
 }
 
 fn play(run: &mut Run) -> Result<(), LabError> {
-    let decision = run.learner.act(run.stack.state(), run.act_mode(), &mut run.rng.noise);
-    let step = run.world.step(decision.action, &mut run.frame)?;
-    run.replay.push(decision.action, step.reward.clipped(), step.ending, &run.frame);
-    run.stack.push(&run.frame);
-    if step.ending.ends_episode() {
-        run.begin_episode()?;
-    }
-    Ok(())
+    let action = run.act().action;
+    Ok(run.step_unrecorded(action)?)
 }
 
 fn learn(run: &mut Run) -> Result<(), LabError> {

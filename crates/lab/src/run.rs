@@ -1,13 +1,15 @@
-//! A run in memory: everything the loop reads and writes, and its way into a checkpoint and back.
+//! A run in memory: everything the loop reads and writes, and its conversion to and from a checkpoint.
 
 use crate::LabError;
 use crate::clock::Clock;
 use crate::config::RunConfig;
+use crate::interaction::{Rollout, Store};
 use crate::rng::RngStreams;
 use crate::statistics::Statistics;
+use crate::timer::PhaseTimer;
 use crate::world::WorldSource;
-use sane_agent::{ActMode, Learner, ParameterCounts};
-use sane_env::{EnvSpec, Environment, FrameStack, WorldFault};
+use sane_agent::{ActMode, Decision, Learner, ParameterCounts};
+use sane_env::{Action, EnvSpec, Step, WorldFault};
 use sane_record::RunStarted;
 use sane_replay::{Batch, Replay};
 use serde::Serialize;
@@ -15,76 +17,87 @@ use serde::de::DeserializeOwned;
 
 /// The whole state of a training run.
 pub struct Run {
-    /// What is run.
     pub config: RunConfig,
-    /// How far it has come.
     pub clock: Clock,
-    /// Its random streams.
     pub rng: RngStreams,
-    /// Where it acts.
-    pub world: Box<dyn Environment>,
-    /// The state it sees.
-    pub stack: FrameStack,
-    /// The newest frame, as the world wrote it.
-    pub frame: Vec<u8>,
-    /// What it remembers.
+    /// The world and the state that the agent sees.
+    pub rollout: Rollout,
     pub replay: Replay,
-    /// Who learns.
     pub learner: Learner,
     /// Sums between two records.
     pub statistics: Statistics,
-    /// Room for a batch.
+    /// Buffer of a sampled batch.
     pub batch: Batch,
 }
 
-/// The state of a run without its replay, as named parts; the order is that of the file.
-pub struct Parts(pub Vec<(String, Vec<u8>)>);
+/// The state of a run without its replay, as named sections in the order of the checkpoint file.
+pub struct Sections(pub Vec<(String, Vec<u8>)>);
 
 impl Run {
-    /// A run at its very beginning, its first episode begun.
+    /// A new run whose first episode has begun.
     pub fn new(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
         let mut run = Self::without_episode(config, source)?;
         run.begin_episode()?;
         Ok(run)
     }
 
-    /// The run that these parts and this replay were taken from.
-    pub fn restore(config: &RunConfig, source: &WorldSource, parts: &Parts, replay: Replay) -> Result<Self, LabError> {
+    /// The run that these sections and this replay were saved from.
+    pub fn restore(
+        config: &RunConfig,
+        source: &WorldSource,
+        sections: &Sections,
+        replay: Replay,
+    ) -> Result<Self, LabError> {
         let mut run = Self::without_episode(config, source)?;
-        run.clock = parts.get("clock")?;
-        run.rng = parts.get("rng")?;
-        run.stack = parts.get("stack")?;
-        run.statistics = parts.get("statistics")?;
-        run.world.restore(&parts.get::<Vec<u8>>("world")?)?;
-        run.learner.load_state(&parts.get("learner")?)?;
+        run.clock = sections.get("clock")?;
+        run.rng = sections.get("rng")?;
+        run.rollout.stack = sections.get("stack")?;
+        run.statistics = sections.get("statistics")?;
+        run.rollout.world.restore(&sections.get::<Vec<u8>>("world")?)?;
+        run.learner.load_state(&sections.get("learner")?)?;
         run.replay = replay;
         Ok(run)
     }
 
     /// Everything but the replay, for a checkpoint.
-    pub fn parts(&self) -> Parts {
-        let parts = [
+    pub fn sections(&self) -> Sections {
+        let sections = [
             ("clock", encode(&self.clock)),
             ("rng", encode(&self.rng)),
-            ("world", encode(&self.world.snapshot())),
-            ("stack", encode(&self.stack)),
+            ("world", encode(&self.rollout.world.snapshot())),
+            ("stack", encode(&self.rollout.stack)),
             ("statistics", encode(&self.statistics)),
             ("learner", encode(&self.learner.save_state())),
         ];
-        Parts(parts.map(|(name, bytes)| (name.to_owned(), bytes)).into())
+        Sections(sections.map(|(name, bytes)| (name.to_owned(), bytes)).into())
     }
 
-    /// The world starts anew; its first frame stands in every place of the stack.
+    /// Chooses an action in the current state.
+    pub fn act(&mut self) -> Decision {
+        let mode = self.act_mode();
+        self.learner.act(self.rollout.state(), mode, &mut self.rng.noise)
+    }
+
+    /// Carries out an action and stores the transition.
+    pub fn step(&mut self, action: Action, timer: &mut impl PhaseTimer) -> Result<Step, WorldFault> {
+        let store = Store { replay: &mut self.replay, rewards: self.config.replay.rewards };
+        self.rollout.step(action, Some(store), timer)
+    }
+
+    /// Begins an episode, in the world and in the replay.
     pub fn begin_episode(&mut self) -> Result<(), WorldFault> {
-        self.world.reset(&mut self.rng.env, &mut self.frame)?;
-        self.stack.restart(&self.frame);
-        self.replay.begin_episode(&self.frame);
-        Ok(())
+        self.rollout.begin_episode(&mut self.rng.env, Some(&mut self.replay))
     }
 
-    /// After a restoration: a world whose inner state could not be saved begins a new episode, the old one is dropped.
-    pub fn go_on(&mut self) -> Result<(), WorldFault> {
-        if self.world.exact_snapshots() {
+    /// One interaction that nothing is recorded of: carries out an action and begins a new episode if this one ended.
+    pub fn step_unrecorded(&mut self, action: Action) -> Result<(), WorldFault> {
+        let step = self.step(action, &mut ())?;
+        if step.ending.ends_episode() { self.begin_episode() } else { Ok(()) }
+    }
+
+    /// After a restoration: a world without exact snapshots begins a new episode, and the interrupted one is dropped.
+    pub fn resume(&mut self) -> Result<(), WorldFault> {
+        if self.rollout.world.exact_snapshots() {
             return Ok(());
         }
         self.statistics.abandon_episode();
@@ -96,12 +109,12 @@ impl Run {
         self.config.learner.exploration.epsilon().map(|schedule| schedule.at(self.clock.steps()))
     }
 
-    /// How to act now.
-    pub fn act_mode(&self) -> ActMode {
+    /// The mode of acting at this interaction.
+    fn act_mode(&self) -> ActMode {
         self.epsilon().map_or(ActMode::Noisy, |epsilon| ActMode::Explore { epsilon })
     }
 
-    /// The first record.
+    /// The first event of a run.
     pub fn started(&self) -> RunStarted {
         RunStarted {
             schema_version: sane_record::SCHEMA_VERSION,
@@ -114,15 +127,14 @@ impl Run {
         }
     }
 
-    /// Numbers that are learned.
+    /// Number of trainable parameters.
     fn parameters(&self) -> u64 {
         let counts = ParameterCounts::of(&self.config.learner, self.spec()).expect("the learner was built from these");
         (counts.main + counts.exploration) as u64
     }
 
-    /// What the world says about itself.
     pub fn spec(&self) -> &EnvSpec {
-        self.world.spec()
+        self.rollout.spec()
     }
 
     fn without_episode(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
@@ -135,26 +147,24 @@ impl Run {
             config: config.clone(),
             clock: Clock::default(),
             rng,
-            stack: FrameStack::new(&spec),
-            frame: vec![0; spec.frame.bytes()],
             replay: Replay::new(config.replay.capacity, &spec),
             learner,
             statistics: Statistics::default(),
             batch: Batch::new(config.training.batch_size, spec.state_bytes()),
-            world,
+            rollout: Rollout::new(world),
         })
     }
 }
 
-impl Parts {
-    /// One part, decoded.
-    pub fn get<T: DeserializeOwned>(&self, part: &'static str) -> Result<T, LabError> {
+impl Sections {
+    /// Decodes one section.
+    pub fn get<T: DeserializeOwned>(&self, section: &'static str) -> Result<T, LabError> {
         let (_, bytes) = self
             .0
             .iter()
-            .find(|(name, _)| name == part)
-            .ok_or_else(|| LabError::Part { part, reason: "it is not there".into() })?;
-        postcard::from_bytes(bytes).map_err(|error| LabError::Part { part, reason: error.to_string() })
+            .find(|(name, _)| name == section)
+            .ok_or_else(|| LabError::Section { section, reason: "it is missing".into() })?;
+        postcard::from_bytes(bytes).map_err(|error| LabError::Section { section, reason: error.to_string() })
     }
 }
 

@@ -1,12 +1,12 @@
 //! THE loop: the whole data path on one screen.
 
 use crate::LabError;
-use crate::awake::Awake;
 use crate::folder::RunFiles;
 use crate::observer::{Observer, Progress};
 use crate::run::Run;
 use crate::statistics::Interaction;
-use crate::stopwatch::{Lap, Phase, Stopwatch};
+use crate::threads::KeepWorkersHot;
+use crate::timer::{Lap, Phase, PhaseTimer, Timer};
 use sane_env::AgentSteps;
 use sane_record::{Event, StopReason};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,35 +27,33 @@ pub fn train(
 ) -> Result<StopReason, LabError> {
     let config = run.config.clone();
     let training = &config.training;
-    let _awake = Awake::helpers();
-    let mut watch = Stopwatch::start();
+    let _workers = KeepWorkersHot::start();
+    let mut timer = Timer::start();
     let mut interval_start = run.clock.steps();
     while run.clock.steps() < training.total_interactions {
-        let mode = run.act_mode();
-        let decision = watch.time(Phase::Act, || run.learner.act(run.stack.state(), mode, &mut run.rng.noise));
+        let decision = timer.time(Phase::Act, || run.act());
         files.film(run, &decision);
-        let step = match watch.time(Phase::Emulator, || run.world.step(decision.action, &mut run.frame)) {
+        // The world answers, the transition goes into the replay, the frame onto the stack.
+        let step = match run.step(decision.action, &mut timer) {
             Ok(step) => step,
             Err(fault) => return Err(files.interrupt(run, fault)),
         };
-        let reward = config.replay.rewards.of(step.reward);
-        watch.time(Phase::Replay, || run.replay.push(decision.action, reward, step.ending, &run.frame));
-        run.stack.push(&run.frame);
         run.clock.tick(step.frames);
         run.statistics.acted(Interaction::new(&step, &decision));
         if step.ending.ends_episode() {
             run.clock.episodes += 1;
-            let (bad, epsilon) = (run.world.ground_truth().and_then(|truth| truth.bad_episode()), run.epsilon());
+            let (bad, epsilon) =
+                (run.rollout.world.ground_truth().and_then(|truth| truth.bad_episode()), run.epsilon());
             let episode = run.statistics.finish_episode(&run.clock, step.ending, bad, epsilon);
             files.emit(Event::EpisodeFinished(episode), observer)?;
-            if let Err(fault) = watch.time(Phase::Emulator, || run.begin_episode()) {
+            if let Err(fault) = timer.time(Phase::Emulator, || run.begin_episode()) {
                 return Err(files.interrupt(run, fault));
             }
         }
         if let Some(mut warm) = run.replay.warmed_up(training.learning_starts) {
             if run.clock.is_due(training.train_period) {
-                watch.time(Phase::Replay, || warm.sample(&mut run.rng.replay, &mut run.batch));
-                let stats = watch.time(Phase::TrainStep, || run.learner.learn(&run.batch, &mut run.rng.noise))?;
+                timer.time(Phase::Replay, || warm.sample(&mut run.rng.replay, &mut run.batch));
+                let stats = timer.time(Phase::TrainStep, || run.learner.learn(&run.batch, &mut run.rng.noise))?;
                 run.statistics.learned(&stats);
                 run.clock.train_steps += 1;
             }
@@ -67,11 +65,11 @@ pub fn train(
             files.histograms(run)?;
         }
         if run.clock.is_due(config.record.interval) {
-            finish_interval(run, files, observer, watch.lap(), &mut interval_start)?;
+            finish_interval(run, files, observer, timer.lap(), &mut interval_start)?;
         }
         let stopped = stop.load(Ordering::Relaxed);
         if stopped || run.clock.is_due(config.record.checkpoint_interval) {
-            watch.time(Phase::Checkpoint, || files.checkpoint(run))?;
+            timer.time(Phase::Checkpoint, || files.checkpoint(run))?;
         }
         if stopped {
             return files.close(run, StopReason::Asked);

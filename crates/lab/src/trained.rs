@@ -6,7 +6,7 @@ use crate::checkpoint::CheckpointStore;
 use crate::config::RunConfig;
 use crate::folder::read_config;
 use crate::rng::RngStreams;
-use crate::run::Parts;
+use crate::run::Sections;
 use crate::world::WorldSource;
 use sane_agent::Learner;
 use sane_env::{AgentSteps, EnvSpec};
@@ -50,11 +50,11 @@ pub fn read_trained(
     let mut trained = Trained::untrained(&read_config(folder)?, source)?;
     let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"))?;
     let loaded = match interactions {
-        Some(wanted) => Some(checkpoints.load_parts(wanted)?),
-        None => checkpoints.load_latest_parts()?,
+        Some(wanted) => Some(checkpoints.load_sections(wanted)?),
+        None => checkpoints.load_latest_sections()?,
     };
-    let (interactions, parts) = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
-    trained.learner.load_state(&Parts(parts).get("learner")?)?;
+    let (interactions, sections) = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
+    trained.learner.load_state(&Sections(sections).get("learner")?)?;
     (trained.interactions, trained.notes) = (interactions, checkpoints.warnings());
     Ok(trained)
 }

@@ -131,7 +131,7 @@ fn hash(run: &Path, checkpoint: Option<u64>, parts: bool, roms: Option<&Path>, o
     let digest = Digest::of(&read_run(run, &source, checkpoint.map(AgentSteps))?);
     output.result(format_args!("{digest}  interactions {}", digest.interactions.0));
     if parts {
-        for (part, hash) in &digest.parts {
+        for (part, hash) in &digest.sections {
             output.result(format_args!("{}  {part}", hash.to_hex()));
         }
     }

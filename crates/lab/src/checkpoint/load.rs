@@ -7,7 +7,7 @@ use sane_replay::Replay;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Name of the part that holds the replay's counters and its open segment.
+/// Name of the section that holds the replay's counters and its open segment.
 pub(crate) const REPLAY_TAIL: &str = "replay-tail";
 
 /// A checkpoint in memory.
@@ -15,14 +15,14 @@ pub(crate) const REPLAY_TAIL: &str = "replay-tail";
 pub struct Loaded {
     /// Where the run stood.
     pub interactions: AgentSteps,
-    /// The named parts, in the order they were saved in.
-    pub parts: Vec<(String, Vec<u8>)>,
+    /// The named sections, in the order they were saved in.
+    pub sections: Vec<(String, Vec<u8>)>,
     /// The replay, as it was.
     pub replay: Replay,
 }
 
-/// Where the run stood, and the named parts.
-pub type LoadedParts = (AgentSteps, Vec<(String, Vec<u8>)>);
+/// Where the run stood, and the named sections.
+pub type LoadedSections = (AgentSteps, Vec<(String, Vec<u8>)>);
 
 /// The manifests in a folder, newest first. A folder that is not there has none.
 pub(crate) fn manifest_paths(folder: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
@@ -57,10 +57,10 @@ pub(crate) fn load(
     capacity: usize,
     spec: &EnvSpec,
 ) -> Result<Loaded, CheckpointError> {
-    let mut parts = read_body(folder, manifest)?;
+    let mut sections = read_body(folder, manifest)?;
     let path = folder.join(Manifest::file_name(manifest.interactions));
-    let Some((_, tail)) = parts.pop_if(|(name, _)| name == REPLAY_TAIL) else {
-        return Err(CheckpointError::Damaged { path, what: format!("it names no part {REPLAY_TAIL}") });
+    let Some((_, tail)) = sections.pop_if(|(name, _)| name == REPLAY_TAIL) else {
+        return Err(CheckpointError::Damaged { path, what: format!("it names no section {REPLAY_TAIL}") });
     };
     let mut unread = None;
     let segments = manifest.segments.iter().map_while(|entry| match read_file(folder, entry) {
@@ -76,33 +76,33 @@ pub(crate) fn load(
         return Err(error);
     }
     let replay = replay.map_err(|source| CheckpointError::Replay { path, source })?;
-    Ok(Loaded { interactions: manifest.interactions, parts, replay })
+    Ok(Loaded { interactions: manifest.interactions, sections, replay })
 }
 
-/// Reads the named parts of a manifest and nothing of its replay.
-pub(crate) fn load_parts(folder: &Path, manifest: &Manifest) -> Result<LoadedParts, CheckpointError> {
-    let mut parts = read_body(folder, manifest)?;
-    parts.retain(|(name, _)| name != REPLAY_TAIL);
-    Ok((manifest.interactions, parts))
+/// Reads the named sections of a manifest and nothing of its replay.
+pub(crate) fn load_sections(folder: &Path, manifest: &Manifest) -> Result<LoadedSections, CheckpointError> {
+    let mut sections = read_body(folder, manifest)?;
+    sections.retain(|(name, _)| name != REPLAY_TAIL);
+    Ok((manifest.interactions, sections))
 }
 
 fn read_body(folder: &Path, manifest: &Manifest) -> Result<Vec<(String, Vec<u8>)>, CheckpointError> {
     let path = folder.join(&manifest.body);
     let body = fs::read(&path).map_err(|source| CheckpointError::read(&path, source))?;
-    let written: u64 = manifest.parts.iter().map(|entry| entry.bytes).sum();
+    let written: u64 = manifest.sections.iter().map(|entry| entry.bytes).sum();
     if body.len() as u64 != written {
         let what = format!("it has {} bytes where {written} were written", body.len());
         return Err(CheckpointError::Damaged { path, what });
     }
     let mut rest = &body[..];
-    let mut parts = Vec::new();
-    for entry in &manifest.parts {
+    let mut sections = Vec::new();
+    for entry in &manifest.sections {
         let (bytes, after) = rest.split_at(entry.bytes as usize);
         entry.check(&path, bytes)?;
-        parts.push((entry.name.clone(), bytes.to_vec()));
+        sections.push((entry.name.clone(), bytes.to_vec()));
         rest = after;
     }
-    Ok(parts)
+    Ok(sections)
 }
 
 fn read_file(folder: &Path, entry: &Entry) -> Result<Vec<u8>, CheckpointError> {

@@ -15,10 +15,11 @@ const DIGEST_LINE: &str = "# blake3 ";
 pub(crate) struct Manifest {
     pub format: u32,
     pub interactions: AgentSteps,
-    /// The file all parts are in.
+    /// The file all sections are in.
     pub body: String,
-    /// The parts, in the order they stand in the body.
-    pub parts: Vec<Entry>,
+    /// The sections, in the order they stand in the body.
+    #[serde(rename = "parts")]
+    pub sections: Vec<Entry>,
     /// The full segments of the replay, oldest first: one file each.
     pub segments: Vec<Entry>,
 }

@@ -2,7 +2,7 @@
 
 use super::CheckpointError;
 use super::disk::{Disk, RealDisk};
-use super::load::{Loaded, LoadedParts, REPLAY_TAIL, load, load_parts, manifest_paths, read_manifest};
+use super::load::{Loaded, LoadedSections, REPLAY_TAIL, load, load_sections, manifest_paths, read_manifest};
 use super::manifest::{Entry, FORMAT, Manifest};
 use sane_env::{AgentSteps, EnvSpec};
 use sane_replay::Replay;
@@ -65,8 +65,8 @@ impl CheckpointStore {
     }
 
     /// Like [`load_latest`](Self::load_latest), for readers that do not need the replay: its files are not opened.
-    pub fn load_latest_parts(&mut self) -> Result<Option<LoadedParts>, CheckpointError> {
-        Ok(self.newest(load_parts)?.map(|(_, loaded)| loaded))
+    pub fn load_latest_sections(&mut self) -> Result<Option<LoadedSections>, CheckpointError> {
+        Ok(self.newest(load_sections)?.map(|(_, loaded)| loaded))
     }
 
     /// The checkpoint at this interaction.
@@ -75,8 +75,8 @@ impl CheckpointStore {
     }
 
     /// The checkpoint at this interaction without its replay.
-    pub fn load_parts(&mut self, wanted: AgentSteps) -> Result<LoadedParts, CheckpointError> {
-        load_parts(&self.folder, &self.manifest_at(wanted)?)
+    pub fn load_sections(&mut self, wanted: AgentSteps) -> Result<LoadedSections, CheckpointError> {
+        load_sections(&self.folder, &self.manifest_at(wanted)?)
     }
 
     fn manifest_at(&self, wanted: AgentSteps) -> Result<Manifest, CheckpointError> {
@@ -95,15 +95,15 @@ impl CheckpointStore {
         self.warnings.clone()
     }
 
-    /// Makes a checkpoint of named parts and the replay. When it returns, the checkpoint survives a loss of power; when
+    /// Makes a checkpoint of named sections and the replay. When it returns, the checkpoint survives a loss of power; when
     /// it fails, the one before does. Of the replay only what is new since the last save or load is written.
     pub fn save(
         &mut self,
         now: AgentSteps,
-        parts: &[(impl AsRef<str>, Vec<u8>)],
+        sections: &[(impl AsRef<str>, Vec<u8>)],
         replay: &Replay,
     ) -> Result<(), CheckpointError> {
-        let manifest = self.write_contents(now, parts, replay).inspect_err(|_| self.remove_unneeded())?;
+        let manifest = self.write_contents(now, sections, replay).inspect_err(|_| self.remove_unneeded())?;
         let written = self.write_file(&Manifest::file_name(now), &[manifest.to_text().as_bytes()]);
         written.inspect_err(|_| self.remove_unneeded())?;
         self.settle()?;
@@ -159,7 +159,7 @@ impl CheckpointStore {
     fn write_contents(
         &mut self,
         now: AgentSteps,
-        parts: &[(impl AsRef<str>, Vec<u8>)],
+        sections: &[(impl AsRef<str>, Vec<u8>)],
         replay: &Replay,
     ) -> Result<Manifest, CheckpointError> {
         let mut segments = BTreeMap::new();
@@ -178,16 +178,19 @@ impl CheckpointStore {
             segments.insert(number, entry);
         }
         let tail = replay.tail_bytes();
-        let parts: Vec<(&str, &[u8])> =
-            parts.iter().map(|(name, bytes)| (name.as_ref(), &bytes[..])).chain([(REPLAY_TAIL, &tail[..])]).collect();
-        let entries: Vec<Entry> = parts.iter().map(|(name, bytes)| Entry::of(*name, bytes)).collect();
+        let sections: Vec<(&str, &[u8])> = sections
+            .iter()
+            .map(|(name, bytes)| (name.as_ref(), &bytes[..]))
+            .chain([(REPLAY_TAIL, &tail[..])])
+            .collect();
+        let entries: Vec<Entry> = sections.iter().map(|(name, bytes)| Entry::of(*name, bytes)).collect();
         let digests: String = entries.iter().map(|entry| &entry.blake3[..]).collect();
         let body = format!("body-{:012}-{}.bin", now.0, &blake3::hash(digests.as_bytes()).to_hex()[..16]);
-        self.write_file(&body, &parts.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())?;
+        self.write_file(&body, &sections.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())?;
         self.settle()?;
         self.segments = segments;
         let segments = self.segments.values().cloned().collect();
-        Ok(Manifest { format: FORMAT, interactions: now, body, parts: entries, segments })
+        Ok(Manifest { format: FORMAT, interactions: now, body, sections: entries, segments })
     }
 
     /// Written beside its place and renamed: under its own name a file is always whole.

@@ -43,22 +43,22 @@ impl ToyRun {
         }
     }
 
-    pub fn parts(&self) -> Vec<(&'static str, Vec<u8>)> {
+    pub fn sections(&self) -> Vec<(&'static str, Vec<u8>)> {
         let now = self.replay.pushed().0;
         let mut noise = Stream::named(now, "learner");
         vec![("clock", now.to_le_bytes().to_vec()), ("learner", (0..5000).map(|_| noise.next_u64() as u8).collect())]
     }
 
     pub fn save(&self, store: &mut CheckpointStore) -> Result<(), CheckpointError> {
-        store.save(self.replay.pushed(), &self.parts(), &self.replay)
+        store.save(self.replay.pushed(), &self.sections(), &self.replay)
     }
 }
 
 /// The loaded state is that of a run which was never saved.
 pub(super) fn check_loaded(loaded: &Loaded) {
     let expected = ToyRun::at(loaded.interactions.0);
-    let parts = expected.parts().into_iter().map(|(name, bytes)| (name.to_string(), bytes));
-    assert!(loaded.parts.iter().cloned().eq(parts), "the parts at {:?}", loaded.interactions);
+    let sections = expected.sections().into_iter().map(|(name, bytes)| (name.to_string(), bytes));
+    assert!(loaded.sections.iter().cloned().eq(sections), "the sections at {:?}", loaded.interactions);
     assert_eq!(loaded.replay.digest(), expected.replay.digest(), "the replay at {:?}", loaded.interactions);
 }
 

@@ -2,6 +2,7 @@
 //! much a random action costs and how often it loses a life that the best action keeps.
 
 use crate::config::RewardForm;
+use crate::interaction::Rollout;
 use sane_agent::{ActMode, Policy};
 use sane_env::{Action, Environment, FrameStack, Stream, WorldFault};
 
@@ -52,28 +53,26 @@ pub fn futures(
         let stream = |name: &str| Stream::named(seed, &format!("risk/{name}/{continuation}"));
         let mut world = world.fork();
         world.redraw_chance(&mut stream("chance"));
-        future(policy, &mut *world, stack.clone(), Action(action), settings, &mut stream("policy"))
+        let rollout = Rollout::resume(world, stack.clone());
+        future(policy, rollout, Action(action), settings, &mut stream("policy"))
     };
     (0..actions).map(|action| (0..settings.continuations).map(|k| play(policy, action, k)).collect()).collect()
 }
 
 fn future(
     policy: &mut Policy,
-    world: &mut dyn Environment,
-    mut stack: FrameStack,
+    mut rollout: Rollout,
     first: Action,
     settings: &FutureSettings,
     noise: &mut Stream,
 ) -> Result<Future, WorldFault> {
-    let mut frame = stack.newest().to_vec();
     let mode = ActMode::Explore { epsilon: settings.epsilon };
     let (mut action, mut discount, mut discounted_return) = (first, 1.0, 0.0);
     for t in 0..settings.horizon {
         if 0 < t {
-            action = policy.act(stack.state(), mode, noise).action;
+            action = policy.act(rollout.state(), mode, noise).action;
         }
-        let step = world.step(action, &mut frame)?;
-        stack.push(&frame);
+        let step = rollout.step(action, None, &mut ())?;
         discounted_return += discount * f64::from(settings.rewards.of(step.reward));
         discount *= settings.gamma;
         if step.ending.is_terminal() || step.ending.ends_episode() {

@@ -1,16 +1,16 @@
-//! Where the time of a run goes. Its numbers never enter the events, only the timings.
+//! Time spent in each phase of the loop. Its numbers enter the timings, never the events.
 
 use sane_record::Shares;
 use std::time::{Duration, Instant};
 
-/// The parts of the loop that are timed one by one.
+/// The parts of the loop that are timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Forward, backward, optimiser.
     TrainStep,
     /// Choosing an action.
     Act,
-    /// The world.
+    /// Steps and resets of the world.
     Emulator,
     /// Storing transitions and drawing batches.
     Replay,
@@ -18,34 +18,29 @@ pub enum Phase {
     Checkpoint,
 }
 
-/// Adds up the time of each phase since the last lap.
+/// Times phases; `()` does the work without timing it.
+pub trait PhaseTimer {
+    /// Does `work` and adds its time to `phase`.
+    fn time<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T;
+}
+
+/// Sums of the time of each phase since the last lap.
 #[derive(Debug, Clone)]
-pub struct Stopwatch {
+pub struct Timer {
     since: Instant,
     spent: [Duration; 5],
 }
 
-/// One lap: how long it took and where the time went.
+/// One lap: its length, and the share of each phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lap {
-    /// Length.
     pub seconds: f64,
-    /// Where it went.
     pub share: Shares,
 }
 
-impl Stopwatch {
-    /// Starts now.
+impl Timer {
     pub fn start() -> Self {
         Self { since: Instant::now(), spent: [Duration::ZERO; 5] }
-    }
-
-    /// Does `work` and books its time.
-    pub fn time<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        self.spent[phase as usize] += start.elapsed();
-        result
     }
 
     /// Ends the lap and begins the next.
@@ -53,6 +48,21 @@ impl Stopwatch {
         let lap = Lap::of(self.since.elapsed(), self.spent);
         *self = Self::start();
         lap
+    }
+}
+
+impl PhaseTimer for Timer {
+    fn time<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.spent[phase as usize] += start.elapsed();
+        result
+    }
+}
+
+impl PhaseTimer for () {
+    fn time<T>(&mut self, _phase: Phase, work: impl FnOnce() -> T) -> T {
+        work()
     }
 }
 
@@ -79,11 +89,11 @@ mod tests {
 
     #[test]
     fn a_lap_has_the_time_of_its_own_work_and_the_next_begins_at_zero() {
-        let (mut watch, work) = (Stopwatch::start(), Duration::from_millis(2));
+        let (mut timer, work) = (Timer::start(), Duration::from_millis(2));
         for phase in [Phase::Act, Phase::TrainStep, Phase::Act] {
-            watch.time(phase, || std::thread::sleep(work));
+            timer.time(phase, || std::thread::sleep(work));
         }
-        let (lap, next) = (watch.lap(), watch.lap());
+        let (lap, next) = (timer.lap(), timer.lap());
         // A busy machine may lengthen each sleep, but never shortens one.
         assert!(2.0 * work.as_secs_f64() <= lap.share.act * lap.seconds, "{lap:?}");
         assert!(work.as_secs_f64() <= lap.share.train_step * lap.seconds, "{lap:?}");

@@ -1,10 +1,10 @@
 //! An agent's configuration: plain data, defaults from the paper, every number checked before it is used.
 
-use crate::{AgentError, Exploration, Module, NetworkSpec, Noise, Objective};
+use crate::{AgentError, Exploration, NetworkSpec, Objective, Sane};
 use sane_env::EnvSpec;
 use serde::{Deserialize, Serialize};
 
-/// Everything that makes an agent but the world it lives in. The default is the paper's simple-SANE on Atari.
+/// Everything that defines an agent except its world. The default is the paper's simple-SANE on Atari.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentConfig {
@@ -20,14 +20,14 @@ pub struct AgentConfig {
     pub double_q: bool,
     /// What is minimised.
     pub objective: Objective,
-    /// Largest norm of the whole gradient; none means unclipped, which is the paper's and the faster way.
+    /// Largest norm of the whole gradient; none means unclipped, which is the paper's setting and faster.
     pub clip_gradient_norm: Option<f32>,
 }
 
 impl Default for AgentConfig {
     fn default() -> Self {
         Self {
-            exploration: Exploration::Sane { module: Module::default(), noise: Noise::default() },
+            exploration: Exploration::Sane(Sane::default()),
             network: NetworkSpec::nature(),
             optimiser: AdamConfig::default(),
             gamma: 0.99,
@@ -65,7 +65,7 @@ impl AgentConfig {
         Some(Self { exploration, network: NetworkSpec::for_world(world), ..Self::default() })
     }
 
-    /// Refuses numbers that cannot be, naming the key.
+    /// Validates the ranges of all numbers; an error names the key.
     pub fn check(&self) -> Result<(), AgentError> {
         let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = self.optimiser;
         in_range("optimiser.learning_rate", learning_rate, 0.0..f64::INFINITY, "a number of at least 0")?;
@@ -76,37 +76,8 @@ impl AgentConfig {
         if let Some(norm) = self.clip_gradient_norm {
             in_range("clip_gradient_norm", norm.into(), f64::MIN_POSITIVE..f64::INFINITY, "a number above 0")?;
         }
-        self.check_exploration()?;
+        self.exploration.check()?;
         self.objective.check()
-    }
-
-    fn check_exploration(&self) -> Result<(), AgentError> {
-        match &self.exploration {
-            Exploration::EpsGreedy { epsilon } => {
-                for (key, value) in
-                    [("exploration.epsilon.first", epsilon.first), ("exploration.epsilon.last", epsilon.last)]
-                {
-                    in_range(key, value.into(), 0.0..1.0 + f64::EPSILON, "a probability in [0, 1]")?;
-                }
-            }
-            Exploration::NoisyNet { sigma_0, .. } => {
-                in_range("exploration.sigma_0", f64::from(*sigma_0), 0.0..f64::INFINITY, "a number of at least 0")?;
-            }
-            Exploration::SaneConstant { initial_sigma, .. } => {
-                in_range(
-                    "exploration.initial_sigma",
-                    f64::from(*initial_sigma),
-                    f64::MIN..f64::INFINITY,
-                    "a finite number",
-                )?;
-            }
-            _ => {}
-        }
-        let hidden = self.exploration.module().map_or(&[][..], |module| &module.hidden);
-        match hidden.iter().position(|&width| width == 0) {
-            Some(i) => Err(AgentError::Zero { layer: format!("sigma{}", i + 1), problem: "0 outputs".into() }),
-            None => Ok(()),
-        }
     }
 }
 
@@ -138,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_cannot_be_are_refused_by_their_key() {
+    fn numbers_out_of_range_are_refused_by_their_key() {
         let adam = AdamConfig::default();
         let cases = [
             (AgentConfig { gamma: 1.5, ..AgentConfig::default() }, "gamma = 1.5"),
@@ -158,15 +129,5 @@ mod tests {
             assert!(text.starts_with(start), "{text}");
         }
         assert_eq!(AgentConfig::default().check(), Ok(()));
-    }
-
-    #[test]
-    fn a_module_without_width_is_refused_by_its_layer() {
-        let module = Module { hidden: vec![256, 0], ..Module::default() };
-        let config = AgentConfig {
-            exploration: Exploration::Sane { module, noise: Noise::default() },
-            ..AgentConfig::default()
-        };
-        assert!(config.check().unwrap_err().to_string().starts_with("sigma2: "));
     }
 }

@@ -52,14 +52,15 @@ pub enum AgentError {
     /// The engine refused shapes, or tensors that do not belong to this network.
     #[error(transparent)]
     Engine(#[from] NnError),
-    /// A saved memory of visit counts does not fit.
-    #[error("the saved visit counts hold {found} counters, this agent has {expected}; they are of another agent")]
-    VisitCounts {
-        /// Counters in the saved state.
-        found: usize,
-        /// Counters of this agent.
-        expected: usize,
-    },
+    /// What a saved way of exploring remembers does not fit.
+    #[error("the saved exploration state holds {found} numbers, this agent has {expected}; it is of another agent")]
+    BehaviourMemory { found: usize, expected: usize },
+    /// A custom way of exploring was read from a file, which holds only its name.
+    #[error(
+        "the way of exploring `{name}` is not part of this program; it can be used only by the program that defines it \
+         (Exploration::custom)"
+    )]
+    CustomExplorer { name: String },
 }
 
 /// Why a learn step gave no usable result. The parameters must not be used any further.
@@ -68,8 +69,8 @@ pub enum LearnError {
     /// A number that is not finite, with what the agent looked like.
     #[error(
         "{what} is {value} at learn step {learn_step}: agent {agent}, mean Q {mean_q}, mean target {mean_target}, \
-         mean |σ| {mean_abs_sigma:?}, largest |parameter| {largest_parameter}; go back to the last checkpoint, \
-         and lower the learning rate or clip the gradient"
+         mean |σ| {mean_abs_sigma:?}, largest |parameter| {largest_parameter}; resume from the last checkpoint \
+         with a lower learning rate or a clipped gradient"
     )]
     NotFinite {
         /// Which number.
@@ -79,7 +80,7 @@ pub enum LearnError {
         /// Learn steps done before this one, plus one.
         learn_step: u64,
         /// The agent's name.
-        agent: &'static str,
+        agent: String,
         /// Mean of Q(s, a) over the batch.
         mean_q: f32,
         /// Mean of the targets.

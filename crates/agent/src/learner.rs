@@ -1,21 +1,16 @@
 //! The learner: a batch in, one optimiser step and its [`LearnStats`] out. It also acts, by its [`Policy`].
+//!
+//! [`Learner::learn`] is the inner half of Algorithm 1 on one screen: target forward → targets → online forward → loss →
+//! backward → Adam.
 
-mod state;
-mod workspace;
-
-pub use state::LearnerState;
-pub(crate) use workspace::Workspace;
-
-use crate::exploration::QFeatures;
-use crate::noise::NoiseUser;
-use crate::objective::Regulariser;
-use crate::pass::HeadMode;
-use crate::policy::{Policy, element};
-use crate::probe::{Phase, Probe};
-use crate::{ActMode, AgentConfig, AgentError, Decision, Exploration, LearnError, SigmaStats, trace};
+use crate::noise::PassRole;
+use crate::policy::Policy;
+use crate::workspace::Workspace;
+use crate::{ActMode, AgentConfig, AgentError, Decision, LearnError, SigmaStats, trace};
 use sane_env::{EnvSpec, Stream};
-use sane_nn::{Adam, Buffer, Kernel, NamedTensor, clip_scale, global_norm};
+use sane_nn::{Adam, Buffer, Kernel, NamedTensor, clip_scale};
 use sane_replay::Batch;
+use serde::{Deserialize, Serialize};
 
 /// An agent that learns: online and target network, optimiser, and what it remembers of states.
 #[derive(Debug, Clone)]
@@ -41,6 +36,42 @@ pub struct LearnStats {
     pub gradient_norm: Option<f32>,
 }
 
+/// Parts of a learn step, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LearnPhase {
+    /// Noise, Q(s', ·) of the target network and Q(s, ·) of the online network, which are computed side by side.
+    Forward,
+    /// Derivatives of the dense layers and the module, down to h(s).
+    HeadBackward,
+    /// Derivatives of the convolutions and of all weights, the optimiser's step, the statistics.
+    Update,
+}
+
+impl LearnPhase {
+    /// All of them, in order.
+    pub const ALL: [Self; 3] = [Self::Forward, Self::HeadBackward, Self::Update];
+
+    /// A name for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::HeadBackward => "head-backward",
+            Self::Update => "update",
+        }
+    }
+}
+
+/// A callback at the end of each part of a learn step; it may read a clock, this crate has none.
+pub trait PhaseObserver {
+    fn finished(&mut self, phase: LearnPhase);
+}
+
+/// No observer: costs nothing.
+impl PhaseObserver for () {
+    #[inline(always)]
+    fn finished(&mut self, _phase: LearnPhase) {}
+}
+
 impl Learner {
     /// A new agent for this world, its parameters drawn from `init`, its target network a copy.
     ///
@@ -63,6 +94,11 @@ impl Learner {
         Ok(Self { target: policy.params.clone(), adam, policy, workspace: None })
     }
 
+    /// An episode begins; see [`Policy::begin_episode`].
+    pub fn begin_episode(&mut self) {
+        self.policy.begin_episode();
+    }
+
     /// Chooses an action; see [`Policy::act`].
     pub fn act(&mut self, state: &[u8], mode: ActMode, noise: &mut Stream) -> Decision {
         self.policy.act(state, mode, noise)
@@ -70,26 +106,75 @@ impl Learner {
 
     /// One optimiser step. Draws one number from `noise`; allocates only when the batch size changes.
     pub fn learn(&mut self, batch: &Batch, noise: &mut Stream) -> Result<LearnStats, LearnError> {
-        self.learn_watched(batch, noise, &mut ())
+        self.learn_observed(batch, noise, &mut ())
     }
 
-    /// As [`learn`](Self::learn), telling `probe` which part has just ended.
+    /// As [`learn`](Self::learn), calling `observer` at the end of each part.
+    pub fn learn_observed(
+        &mut self,
+        batch: &Batch,
+        noise: &mut Stream,
+        observer: &mut impl PhaseObserver,
+    ) -> Result<LearnStats, LearnError> {
+        let mut work = self.workspace_for(batch.size());
+        let result = self.step(&mut work, batch, noise.next_u64(), observer);
+        self.workspace = Some(work);
+        result
+    }
+
+    /// Lines 18 to 27 of Algorithm 1.
     ///
     /// ```text
     /// for i in 1…b: θᵖ' ← θᵖ + σ(h(sᵢ; θᵇ); Θ)·ε;  θ̂ᵖ' ← θ̂ᵖ + σ(h(s'ᵢ; θ̂ᵇ); Θ̂)·ε̂
     ///               L ← L + 1/b [Q(sᵢ, aᵢ; θᵖ', θᵇ) − Tᵢ]²
     /// backpropagate to minimise L                                                            [SANE:alg-learn]
     /// ```
-    pub fn learn_watched(
+    fn step(
         &mut self,
+        work: &mut Workspace,
         batch: &Batch,
-        noise: &mut Stream,
-        probe: &mut impl Probe,
+        draw: u64,
+        observer: &mut impl PhaseObserver,
     ) -> Result<LearnStats, LearnError> {
-        let mut work = self.workspace_for(batch.size());
-        let result = self.step(&mut work, batch, noise.next_u64(), probe);
-        self.workspace = Some(work);
-        result
+        let Self { policy: Policy { config, network, params, behaviour, .. }, target, adam, .. } = self;
+        let Workspace { online, target: next, selector, target_network, backward, .. } = work;
+        let behaviour = behaviour.as_ref();
+        // Both networks at once: threads that one pass leaves idle at its ends help with the other.
+        rayon::join(
+            || {
+                let s_next = &batch.next_states; // Q(s', ·; θ̂', Θ̂), line 21–24
+                next.forward(target_network, target, s_next, (draw, PassRole::Target), behaviour, None);
+                if let Some(pass) = selector {
+                    pass.forward(target_network, params, s_next, (draw, PassRole::Selector), behaviour, None);
+                }
+            },
+            || {
+                let trace = Some(&mut backward.trace); // Q(s, ·; θ', Θ), line 21–24
+                online.forward(network, params, &batch.states, (draw, PassRole::Online), behaviour, trace);
+            },
+        );
+        work.fill_targets(batch, config.gamma); // Tᵢ, line 25
+        let mut loss = work.td_loss(batch); // L, line 26
+        observer.finished(LearnPhase::Forward);
+        work.require_finite("the loss", loss, config, params, adam)?;
+        let regulariser = config.objective.regulariser_of(network, &work.online);
+        let Workspace { online, backward, .. } = work; // line 27: backpropagate
+        loss += backward.down_to_features(network, params, online, regulariser.as_ref());
+        observer.finished(LearnPhase::HeadBackward);
+        let mut gradient_norm = None;
+        if regulariser.is_none() && config.clip_gradient_norm.is_none() {
+            backward.update(network, params, adam, online, &batch.states);
+        } else {
+            let (kl, norm) = backward.store(network, params, online, &batch.states, regulariser.as_ref());
+            loss += kl;
+            work.require_finite("the loss or its gradient", loss + norm, config, params, adam)?;
+            let scale = config.clip_gradient_norm.map_or(1.0, |limit| clip_scale(norm, limit));
+            work.backward.apply_stored(params, adam, scale);
+            gradient_norm = Some(norm);
+        }
+        let stats = work.stats(loss, gradient_norm);
+        observer.finished(LearnPhase::Update);
+        Ok(stats)
     }
 
     /// Copies the online network into the target network.
@@ -125,11 +210,6 @@ impl Learner {
         self.policy.q_values()
     }
 
-    /// Size and sign of σ over some states and the health of the module; see [`Policy::module_health`].
-    pub fn module_health(&self, states: &[u8]) -> Option<SigmaStats> {
-        self.policy.module_health(states)
-    }
-
     /// Parameters of the online network with PyTorch's names, shapes and layouts.
     pub fn export(&self) -> Vec<NamedTensor> {
         self.policy.export()
@@ -140,12 +220,12 @@ impl Learner {
         self.policy.network.layout.export(&self.target)
     }
 
-    /// Takes parameters over into the online network; refuses a set that does not fit, naming what does not.
+    /// Replaces the parameters of the online network; refuses a set that does not fit, naming what does not.
     pub fn import(&mut self, tensors: &[NamedTensor]) -> Result<(), AgentError> {
         self.policy.import(tensors)
     }
 
-    /// Takes parameters over into the target network.
+    /// Replaces the parameters of the target network.
     pub fn import_target(&mut self, tensors: &[NamedTensor]) -> Result<(), AgentError> {
         Ok(self.policy.network.layout.import(&mut self.target, tensors)?)
     }
@@ -157,90 +237,35 @@ impl Learner {
         self.workspace.as_ref().map_or_else(Vec::new, |work| trace::of_step(&self.policy.network, work))
     }
 
-    fn step(
-        &mut self,
-        work: &mut Workspace,
-        batch: &Batch,
-        draw: u64,
-        probe: &mut impl Probe,
-    ) -> Result<LearnStats, LearnError> {
-        let Self { policy, target, adam, .. } = self;
-        let Policy { config, world, network, params, sources, .. } = policy;
-        let (kernel, kind) = (network.kernel, element(world));
-        let q_features = match &config.exploration {
-            Exploration::QSane { q_features, .. } => *q_features,
-            _ => QFeatures::Clean,
-        };
-        let Workspace { online, target: next, selector, target_network, backward, .. } = work;
-        // Both passes at once: threads that one of them leaves idle at its ends help with the other.
-        rayon::join(
-            || {
-                next.draw(kernel, draw, NoiseUser::Target);
-                next.hidden(target_network, target, &batch.next_states, kind, None);
-                next.head(target_network, target, HeadMode::Noisy, q_features, sources, &batch.next_states);
-                if let Some(pass) = selector {
-                    pass.draw(kernel, draw, NoiseUser::Selector);
-                    pass.hidden(target_network, params, &batch.next_states, kind, None);
-                    pass.head(target_network, params, HeadMode::Noisy, q_features, sources, &batch.next_states);
-                }
-            },
-            || {
-                online.draw(kernel, draw, NoiseUser::Online);
-                online.hidden(network, params, &batch.states, kind, Some(&mut backward.trace));
-                online.head(network, params, HeadMode::Noisy, q_features, sources, &batch.states);
-            },
-        );
-        work.fill_targets(batch, config.gamma);
-        let mut loss = work.td_loss(batch);
-        probe.finished(Phase::Forward);
+    /// Everything a checkpoint needs.
+    pub fn save_state(&self) -> LearnerState {
+        LearnerState {
+            online: self.policy.params.to_vec(),
+            target: self.target.to_vec(),
+            first_moment: self.adam.first_moments().to_vec(),
+            second_moment: self.adam.second_moments().to_vec(),
+            learn_steps: self.adam.steps(),
+            behaviour: self.policy.behaviour.memory().to_vec(),
+        }
+    }
 
-        let learn_step = adam.steps() + 1;
-        let report = |work: &Workspace, params: &[f32], what, value| LearnError::NotFinite {
-            what,
-            value,
-            learn_step,
-            agent: config.exploration.kind(),
-            mean_q: mean(&work.q_taken),
-            mean_target: mean(&work.targets),
-            mean_abs_sigma: work.online.sigma_stats().map(|stats| stats.mean_abs),
-            largest_parameter: params.iter().fold(0.0, |largest, p| if p.abs() <= largest { largest } else { p.abs() }),
-        };
-        if !loss.is_finite() {
-            return Err(report(work, params, "the loss", loss));
-        }
-        let deviations = network.layers.iter().filter(|layer| layer.deviation.is_some()).map(|l| l.parameters()).sum();
-        let perturbed = if work.online.sigma.is_some() { network.perturbed() } else { 0 };
-        let regulariser: Option<Regulariser> = config.objective.regulariser(perturbed, deviations);
-        let Workspace { online, backward, .. } = work;
-        loss += backward.down_to_features(network, params, online, regulariser.as_ref());
-        probe.finished(Phase::HeadBackward);
-        let observations = online.observations(&batch.states, kind);
-        let mut gradient_norm = None;
-        if regulariser.is_none() && config.clip_gradient_norm.is_none() {
-            backward.update(network, params, adam, online, observations);
-        } else {
-            backward.store(network, online, observations);
-            if let Some(weights) = &regulariser {
-                loss += backward.add_parameter_kl(network, params, weights);
+    /// Restores a checkpoint; refuses one of another agent and is then unchanged.
+    pub fn load_state(&mut self, state: &LearnerState) -> Result<(), AgentError> {
+        let expected = self.policy.network.layout.len();
+        for (what, part) in [("the saved online network", &state.online), ("the saved target network", &state.target)] {
+            if part.len() != expected {
+                return Err(sane_nn::NnError::WrongLength { what, found: part.len(), expected }.into());
             }
-            let norm = global_norm(kernel, &backward.flat);
-            if !(loss + norm).is_finite() {
-                return Err(report(work, params, "the loss or its gradient", loss + norm));
-            }
-            adam.begin_clipped_step(config.clip_gradient_norm.map_or(1.0, |limit| clip_scale(norm, limit)));
-            let all = 0..network.layout.len();
-            adam.apply(params, &work.backward.flat, all);
-            gradient_norm = Some(norm);
         }
-        let stats = LearnStats {
-            loss,
-            mean_q: mean(&work.q_taken),
-            mean_target: mean(&work.targets),
-            sigma: work.online.sigma_stats(),
-            gradient_norm,
-        };
-        probe.finished(Phase::Update);
-        Ok(stats)
+        let (found, expected) = (state.behaviour.len(), self.policy.behaviour.memory().len());
+        if found != expected {
+            return Err(AgentError::BehaviourMemory { found, expected });
+        }
+        self.adam.restore(state.learn_steps, &state.first_moment, &state.second_moment)?;
+        self.policy.params.copy_from_slice(&state.online);
+        self.target.copy_from_slice(&state.target);
+        self.policy.behaviour.restore(&state.behaviour);
+        Ok(())
     }
 
     fn workspace_for(&mut self, batch: usize) -> Box<Workspace> {
@@ -255,10 +280,23 @@ impl Learner {
         {
             *network = larger;
         }
-        Box::new(Workspace::new(network, config, batch))
+        Box::new(Workspace::new(&self.policy, batch))
     }
 }
 
-fn mean(numbers: &[f32]) -> f32 {
-    numbers.iter().sum::<f32>() / numbers.len() as f32
+/// Everything a learner is but its configuration: with it a run resumes bit for bit. Buffers are in the engine's layout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LearnerState {
+    /// Parameters of the online network.
+    pub online: Vec<f32>,
+    /// Parameters of the target network.
+    pub target: Vec<f32>,
+    /// Adam's first moments.
+    pub first_moment: Vec<f32>,
+    /// Adam's second moments.
+    pub second_moment: Vec<f32>,
+    /// Learn steps done.
+    pub learn_steps: u64,
+    /// What the way of exploring remembers, for example visit counts; empty for agents that remember nothing.
+    pub behaviour: Vec<u32>,
 }

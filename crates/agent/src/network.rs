@@ -1,50 +1,158 @@
-//! One agent's network: convolutions θᵇ, dense layers θᵖ, and what perturbs them, as the engine's layers over one layout of
-//! parameters. Shapes and scratch only: the parameters (online or target) are passed in.
+//! An agent's network: convolutions θᵇ that are never perturbed, dense layers θᵖ, and what perturbs those. Its shape
+//! ([`NetworkSpec`]), its size ([`ParameterCounts`]), and the engine's layers over one layout of parameters ([`Network`]).
 
-use crate::parameters::module_widths;
-use crate::{AgentConfig, AgentError, Exploration, ParameterCounts, SigmaForm};
+use crate::perturbation::Perturbation;
+use crate::{AgentConfig, AgentError};
 use sane_env::{Element, EnvSpec, Stream};
-use sane_nn::{ConvSpec, Dense, DenseSpec, ImageShape, Init, InputOrder, Kernel, Layout, TensorId, Torso, TorsoSpec};
+use sane_nn::{Dense, DenseSpec, ImageShape, Init, InputOrder, Kernel, Layout, TensorId, Torso, TorsoSpec};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
-/// What perturbs the dense layers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Mechanism {
-    /// Nothing.
-    None,
-    /// A learned deviation per weight.
-    NoisyNet,
-    /// One learned σ for all states.
-    Constant {
-        /// The parameter.
-        sigma: TensorId,
-    },
-    /// σ(s) from a module.
-    StateAware {
-        /// How many σ a state has.
-        grain: Grain,
-        /// How they come out of the module.
-        form: SigmaForm,
-    },
+/// One convolution: square kernel, no padding, ReLU after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConvSpec {
+    /// Output channels.
+    pub filters: usize,
+    /// Height and width of the kernel.
+    pub kernel: usize,
+    /// Step between two places of the kernel.
+    pub stride: usize,
 }
 
-/// What one σ(s) scales.
+/// A main network but for its input and its output, which follow from the world.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetworkSpec {
+    /// The convolutions, first to last; none makes h(s) the state itself.
+    pub convolutions: Vec<ConvSpec>,
+    /// Widths of the hidden dense layers; the output layer follows the world's actions.
+    pub hidden: Vec<usize>,
+    /// Whether convolutions have biases (Mnih et al. 2015: yes; the authors' run: no).
+    pub conv_bias: bool,
+}
+
+/// Names of the presets, as typed on the command line.
+pub const NETWORK_PRESETS: [&str; 4] = ["nature", "nips", "minatar", "mlp"];
+
+impl NetworkSpec {
+    /// Mnih et al. 2015, for 84×84 screens.
+    pub fn nature() -> Self {
+        Self { convolutions: vec![conv(32, 8, 4), conv(64, 4, 2), conv(64, 3, 1)], hidden: vec![512], conv_bias: true }
+    }
+
+    /// Mnih et al. 2013, for 84×84 screens: a third of the work of [`nature`](Self::nature).
+    pub fn nips() -> Self {
+        Self { convolutions: vec![conv(16, 8, 4), conv(32, 4, 2)], hidden: vec![256], conv_bias: true }
+    }
+
+    /// For 10×10 planes (Young and Tian 2019).
+    pub fn minatar() -> Self {
+        Self { convolutions: vec![conv(16, 3, 1)], hidden: vec![128], conv_bias: true }
+    }
+
+    /// Dense layers only, for plain vectors.
+    pub fn mlp() -> Self {
+        Self { convolutions: Vec::new(), hidden: vec![64, 64], conv_bias: true }
+    }
+
+    /// The preset of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "nature" => Self::nature(),
+            "nips" => Self::nips(),
+            "minatar" => Self::minatar(),
+            "mlp" => Self::mlp(),
+            _ => return None,
+        })
+    }
+
+    /// The preset that suits a world: the largest whose kernels fit into its frames.
+    pub fn for_world(world: &EnvSpec) -> Self {
+        let presets = [Self::nature(), Self::minatar()];
+        presets.into_iter().find(|spec| spec.features(world).is_ok()).unwrap_or_else(Self::mlp)
+    }
+
+    /// Length of h(s) in this world: channels × height × width after the last convolution.
+    pub fn features(&self, world: &EnvSpec) -> Result<usize, AgentError> {
+        let (mut height, mut width) = (world.frame.height, world.frame.width);
+        let mut channels = world.state_channels();
+        for (i, conv) in self.convolutions.iter().enumerate() {
+            let layer = format!("conv{}", i + 1);
+            if conv.filters == 0 || conv.kernel == 0 || conv.stride == 0 {
+                let problem = format!("{} filters, kernel {}, stride {}", conv.filters, conv.kernel, conv.stride);
+                return Err(AgentError::Zero { layer, problem });
+            }
+            if height.min(width) < conv.kernel {
+                return Err(AgentError::KernelTooLarge { layer, kernel: conv.kernel, height, width });
+            }
+            height = (height - conv.kernel) / conv.stride + 1;
+            width = (width - conv.kernel) / conv.stride + 1;
+            channels = conv.filters;
+        }
+        Ok(channels * height * width)
+    }
+
+    /// Widths of the dense layers' ends, from h(s) to the action values; all of them checked.
+    pub fn dense_widths(&self, world: &EnvSpec) -> Result<Vec<usize>, AgentError> {
+        let mut widths = vec![self.features(world)?];
+        widths.extend(&self.hidden);
+        widths.push(world.actions.len());
+        for (i, ends) in widths.windows(2).enumerate() {
+            if ends[0] == 0 || ends[1] == 0 {
+                let problem = format!("{} inputs, {} outputs", ends[0], ends[1]);
+                return Err(AgentError::Zero { layer: format!("fc{}", i + 1), problem });
+            }
+        }
+        Ok(widths)
+    }
+}
+
+impl Default for NetworkSpec {
+    fn default() -> Self {
+        Self::nature()
+    }
+}
+
+const fn conv(filters: usize, kernel: usize, stride: usize) -> ConvSpec {
+    ConvSpec { filters, kernel, stride }
+}
+
+/// How many numbers an agent learns, the main network and the exploration mechanism apart: the paper's point on scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Grain {
-    /// All noise.
-    Network,
-    /// The noise of one layer.
-    Layer,
-    /// The noise of one weight or bias.
-    Weight,
+pub struct ParameterCounts {
+    /// The main network's weights and biases.
+    pub main: usize,
+    /// What exploring adds: nothing for ε-greedy, one per dense weight and bias for NoisyNet, the module for SANE.
+    pub exploration: usize,
+}
+
+impl ParameterCounts {
+    /// Counts without building anything.
+    pub fn of(config: &AgentConfig, world: &EnvSpec) -> Result<Self, AgentError> {
+        let widths = config.network.dense_widths(world)?;
+        let mut channels = world.state_channels();
+        let mut convolutions = 0;
+        for conv in &config.network.convolutions {
+            let biases = if config.network.conv_bias { conv.filters } else { 0 };
+            convolutions += conv.filters * channels * conv.kernel * conv.kernel + biases;
+            channels = conv.filters;
+        }
+        let exploration = config.exploration.parameter_count(&widths)?;
+        Ok(Self { main: convolutions + dense_parameters(&widths), exploration })
+    }
+}
+
+/// Weights and biases of dense layers with these widths, from the first input to the last output.
+pub fn dense_parameters(widths: &[usize]) -> usize {
+    widths.windows(2).map(|ends| ends[0] * ends[1] + ends[1]).sum()
 }
 
 /// One dense layer of θᵖ.
 #[derive(Debug, Clone)]
-pub(crate) struct Layer {
+pub struct Layer {
     /// W and b; NoisyNet's means.
     pub mean: Dense,
-    /// NoisyNet's deviations.
-    pub deviation: Option<Dense>,
     /// Where its inputs lie in a row of activations.
     pub inputs: InputOrder,
 }
@@ -61,7 +169,7 @@ impl Layer {
     }
 }
 
-/// The whole network.
+/// The whole network: shapes and scratch. The parameters, online or target, are passed in.
 #[derive(Debug, Clone)]
 pub(crate) struct Network {
     pub kernel: Kernel,
@@ -70,11 +178,10 @@ pub(crate) struct Network {
     /// Whether h(s) has parameters before it, so that derivatives must reach it.
     pub learns_features: bool,
     pub layers: Vec<Layer>,
-    pub mechanism: Mechanism,
-    /// g_Θ's layers; empty without a module.
-    pub module: Vec<Dense>,
-    /// Numbers appended to h(s) for the module.
-    pub extra_width: usize,
+    /// What passes through this network take their perturbation from.
+    pub perturbation: Box<dyn Perturbation>,
+    /// Initial values of all tensors, in the order of the layout.
+    init: Vec<(TensorId, Init)>,
     pub max_batch: usize,
 }
 
@@ -83,55 +190,20 @@ impl Network {
     pub fn new(config: &AgentConfig, world: &EnvSpec, kernel: Kernel, max_batch: usize) -> Result<Self, AgentError> {
         config.check()?;
         ParameterCounts::of(config, world)?;
-        let widths = config.network.dense_widths(world)?;
         let mut layout = Layout::default();
         let torso = Torso::new(kernel, &torso_spec(config, world), max_batch, &mut layout)?;
-        let is_noisy_net = matches!(config.exploration, Exploration::NoisyNet { .. });
-        let mut layers = Vec::new();
-        for (k, ends) in widths.windows(2).enumerate() {
-            let inputs = if k == 0 { torso.features().clone() } else { InputOrder::natural(ends[0]) };
-            let mut dense = |suffix: &str| {
-                let (weight, bias) = (format!("fc{}.weight{suffix}", k + 1), format!("fc{}.bias{suffix}", k + 1));
-                let spec = DenseSpec { weight: &weight, bias: Some(&bias), inputs: inputs.clone(), outputs: ends[1] };
-                Dense::new(kernel, &spec, max_batch, &mut layout)
-            };
-            let (mean, deviation) = match is_noisy_net {
-                true => (dense("_mu")?, Some(dense("_sigma")?)),
-                false => (dense("")?, None),
-            };
-            layers.push(Layer { mean, deviation, inputs });
+        let mut init = Vec::new();
+        for (weight, bias) in torso.tensors() {
+            init.push((weight, Init::GlorotUniform));
+            init.extend(bias.map(|bias| (bias, Init::Constant(0.0))));
         }
-        let module_widths = module_widths(config, &widths);
-        let extra_width = module_widths.first().map_or(0, |input| input - widths[0]);
-        let mut module = Vec::new();
-        for (k, ends) in module_widths.windows(2).enumerate() {
-            let inputs = if k == 0 { torso.features().followed_by(extra_width) } else { InputOrder::natural(ends[0]) };
-            let (weight, bias) = (format!("sigma{}.weight", k + 1), format!("sigma{}.bias", k + 1));
-            let spec = DenseSpec { weight: &weight, bias: Some(&bias), inputs, outputs: ends[1] };
-            module.push(Dense::new(kernel, &spec, max_batch, &mut layout)?);
-        }
-        let state_aware = |grain, form| Mechanism::StateAware { grain, form };
-        let mechanism = match &config.exploration {
-            Exploration::EpsGreedy { .. } => Mechanism::None,
-            Exploration::NoisyNet { .. } => Mechanism::NoisyNet,
-            Exploration::SaneConstant { .. } => Mechanism::Constant { sigma: layout.add_vector("sigma", 1)? },
-            Exploration::Sane { module, .. } | Exploration::QSane { module, .. } => {
-                state_aware(Grain::Network, module.sigma)
-            }
-            Exploration::SaneLayerwise { module, .. } => state_aware(Grain::Layer, module.sigma),
-            Exploration::SaneWeightwise { module, .. } => state_aware(Grain::Weight, module.sigma),
-        };
-        Ok(Self {
-            kernel,
-            layout,
-            torso,
-            learns_features: !config.network.convolutions.is_empty(),
-            layers,
-            mechanism,
-            module,
-            extra_width,
-            max_batch,
-        })
+        let widths = config.network.dense_widths(world)?;
+        let features = torso.features().clone();
+        let mut head = HeadBuilder { kernel, max_batch, layout, init, features, widths, layers: Vec::new() };
+        let perturbation = config.exploration.build(&mut head)?;
+        let HeadBuilder { layout, init, layers, .. } = head;
+        let learns_features = !config.network.convolutions.is_empty();
+        Ok(Self { kernel, layout, torso, learns_features, layers, perturbation, init, max_batch })
     }
 
     /// The same network for batches of another size; parameters keep their layout.
@@ -139,52 +211,10 @@ impl Network {
         Self::new(config, world, self.kernel, max_batch)
     }
 
-    /// First values of all parameters, in the order of the layout.
-    ///
-    /// ```text
-    /// θ: Glorot uniform;  Θ: N(0, 2/l);  NoisyNet: μ ~ U[−1/√l, 1/√l], σ = σ₀/√l;  biases of θ, Θ: 0   [SANE:initialisation]
-    /// ```
-    pub fn initialise(&self, config: &AgentConfig, flat: &mut [f32], init: &mut Stream) {
-        let mut uniform = || init.uniform();
-        let mut set = |id: TensorId, how: Init| self.layout.initialise(flat, id, how, &mut uniform);
-        for (weight, bias) in self.torso.tensors() {
-            set(weight, Init::GlorotUniform);
-            bias.into_iter().for_each(|bias| set(bias, Init::Constant(0.0)));
-        }
-        for layer in &self.layers {
-            let root = (layer.inputs.count() as f32).sqrt();
-            let noisy_net = match config.exploration {
-                Exploration::NoisyNet { sigma_0, .. } => Some(sigma_0 / root),
-                _ => None,
-            };
-            let (weight, bias) = match noisy_net {
-                Some(_) => (Init::FanInUniform, Init::Uniform(1.0 / root)),
-                None => (Init::GlorotUniform, Init::Constant(0.0)),
-            };
-            for (dense, weight, bias) in
-                [Some((&layer.mean, weight, bias)), deviation_init(layer, noisy_net)].into_iter().flatten()
-            {
-                set(dense.weight(), weight);
-                dense.bias().into_iter().for_each(|id| set(id, bias));
-            }
-        }
-        for dense in &self.module {
-            set(dense.weight(), Init::HeNormal);
-            dense.bias().into_iter().for_each(|id| set(id, Init::Constant(0.0)));
-        }
-        if let (Mechanism::Constant { sigma }, Exploration::SaneConstant { initial_sigma, .. }) =
-            (self.mechanism, &config.exploration)
-        {
-            set(sigma, Init::Constant(*initial_sigma));
-        }
-    }
-
-    /// How many σ a state has; 0 where σ belongs to no state.
-    pub fn sigmas(&self) -> usize {
-        match self.mechanism {
-            Mechanism::None | Mechanism::NoisyNet => 0,
-            Mechanism::Constant { .. } => 1,
-            Mechanism::StateAware { .. } => self.module.last().map_or(0, Dense::outputs),
+    /// Initial values of all parameters, drawn in the order of the layout.
+    pub fn initialise(&self, flat: &mut [f32], init: &mut Stream) {
+        for &(tensor, how) in &self.init {
+            self.layout.initialise(flat, tensor, how, &mut || init.uniform());
         }
     }
 
@@ -199,9 +229,93 @@ impl Network {
     }
 }
 
-fn deviation_init(layer: &Layer, first: Option<f32>) -> Option<(&Dense, Init, Init)> {
-    let first = Init::Constant(first?);
-    Some((layer.deviation.as_ref()?, first, first))
+/// Builds the head: the dense layers and, beside or behind them in the layout, what a way of exploring adds.
+#[derive(Debug)]
+pub struct HeadBuilder {
+    kernel: Kernel,
+    max_batch: usize,
+    layout: Layout,
+    init: Vec<(TensorId, Init)>,
+    features: InputOrder,
+    widths: Vec<usize>,
+    layers: Vec<Layer>,
+}
+
+impl HeadBuilder {
+    /// Adds W and b of every layer.
+    ///
+    /// ```text
+    /// θ: Glorot uniform, biases of θ: 0 (the convolutions alike)                             [SANE:initialisation]
+    /// ```
+    pub fn plain_layers(&mut self) -> Result<(), AgentError> {
+        (0..self.layer_count()).try_for_each(|_| self.layer("", [Init::GlorotUniform, Init::Constant(0.0)]))
+    }
+
+    /// Adds the next layer, the names of its weight and bias ending in `suffix`, with their initial values.
+    pub fn layer(&mut self, suffix: &str, initial: [Init; 2]) -> Result<(), AgentError> {
+        let k = self.layers.len();
+        let names = ["weight", "bias"].map(|tensor| format!("fc{}.{tensor}{suffix}", k + 1));
+        let inputs = self.layer_inputs(k);
+        let mean = self.dense(names, inputs.clone(), self.layer_outputs(k), initial)?;
+        self.layers.push(Layer { mean, inputs });
+        Ok(())
+    }
+
+    /// Adds a dense layer of the way of exploring: names of its weight and bias, where its inputs lie in the rows it reads,
+    /// its number of outputs, initial values of weight and bias.
+    pub fn dense(
+        &mut self,
+        [weight, bias]: [String; 2],
+        inputs: InputOrder,
+        outputs: usize,
+        [of_weight, of_bias]: [Init; 2],
+    ) -> Result<Dense, AgentError> {
+        let spec = DenseSpec { weight: &weight, bias: Some(&bias), inputs, outputs };
+        let dense = Dense::new(self.kernel, &spec, self.max_batch, &mut self.layout)?;
+        self.init.push((dense.weight(), of_weight));
+        self.init.extend(dense.bias().map(|bias| (bias, of_bias)));
+        Ok(dense)
+    }
+
+    /// Adds a vector of parameters and returns where it lies.
+    pub fn vector(&mut self, name: &str, len: usize, initial: Init) -> Result<Range<usize>, AgentError> {
+        let id = self.layout.add_vector(name, len)?;
+        self.init.push((id, initial));
+        Ok(self.layout.range(id))
+    }
+
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Where h(s) lies in a row of features.
+    pub fn features(&self) -> &InputOrder {
+        &self.features
+    }
+
+    /// Where the inputs of layer `k` lie in the rows it reads.
+    pub fn layer_inputs(&self, k: usize) -> InputOrder {
+        if k == 0 { self.features.clone() } else { InputOrder::natural(self.widths[k]) }
+    }
+
+    pub fn layer_outputs(&self, k: usize) -> usize {
+        self.widths[k + 1]
+    }
+
+    /// How many layers the head has when it is complete.
+    pub fn layer_count(&self) -> usize {
+        self.widths.len() - 1
+    }
+
+    /// The layers added so far.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// Number of actions.
+    pub fn actions(&self) -> usize {
+        self.widths[self.widths.len() - 1]
+    }
 }
 
 /// DEVIATION(conv-bias): by default the convolutions have biases, unlike in the authors' run: docs/deviations.md#conv-bias.
@@ -210,11 +324,88 @@ fn torso_spec(config: &AgentConfig, world: &EnvSpec) -> TorsoSpec {
         Element::U8 { full_scale } => 1.0 / f32::from(full_scale.max(1)),
         Element::F32 => 1.0,
     };
-    let layer = |conv: &crate::ConvSpec| ConvSpec { channels: conv.filters, kernel: conv.kernel, stride: conv.stride };
+    let layer =
+        |conv: &ConvSpec| sane_nn::ConvSpec { channels: conv.filters, kernel: conv.kernel, stride: conv.stride };
     TorsoSpec {
         input: ImageShape { channels: world.state_channels(), height: world.frame.height, width: world.frame.width },
         byte_scale,
         layers: config.network.convolutions.iter().map(layer).collect(),
         has_bias: config.network.conv_bias,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sane_env::{FrameSkip, FrameSpace};
+
+    fn world(frame: FrameSpace, history: usize, actions: usize) -> EnvSpec {
+        let actions = (0..actions).map(|a| a.to_string()).collect();
+        EnvSpec { name: "test".into(), frame, history, actions, frame_skip: FrameSkip(1) }
+    }
+
+    fn counts(agent: &str, frame: FrameSpace, history: usize) -> Result<ParameterCounts, AgentError> {
+        let world = world(frame, history, 6);
+        ParameterCounts::of(&AgentConfig::named(agent, &world).unwrap(), &world)
+    }
+
+    #[test]
+    fn the_atari_network_has_as_many_parameters_as_the_hand_count() {
+        // conv 32·4·64 + 32, 64·32·16 + 64, 64·64·9 + 64; dense 3136·512 + 512, 512·6 + 6.
+        let main = 8_224 + 32_832 + 36_928 + 1_606_144 + 3_078;
+        let expected = [
+            ("eps-greedy", 0),
+            ("noisynet", 1_606_144 + 3_078),
+            ("sane", 3136 * 256 + 256 + 257),
+            ("q-sane", 3142 * 256 + 256 + 257),
+            ("sane-constant", 1),
+            ("sane-layerwise", 3136 * 256 + 256 + 2 * 257),
+            ("sane-visits", 3137 * 256 + 256 + 257),
+        ];
+        for (agent, exploration) in expected {
+            let found = counts(agent, FrameSpace::gray(84, 84), 4).unwrap();
+            assert_eq!(found, ParameterCounts { main, exploration }, "{agent}");
+        }
+    }
+
+    #[test]
+    fn a_deviation_per_weight_from_a_module_is_for_small_networks_only() {
+        assert!(counts("sane-weightwise", FrameSpace::vector(4), 1).is_ok());
+        let text = counts("sane-weightwise", FrameSpace::gray(84, 84), 4).unwrap_err().to_string();
+        assert!(text.contains("sane-weightwise would need"), "{text}");
+    }
+
+    #[test]
+    fn the_preset_follows_the_world() {
+        let cases = [
+            (world(FrameSpace::gray(84, 84), 4, 6), NetworkSpec::nature(), 3136),
+            (world(FrameSpace::planes(4, 10, 10), 1, 6), NetworkSpec::minatar(), 1024),
+            (world(FrameSpace::vector(4), 1, 2), NetworkSpec::mlp(), 4),
+        ];
+        for (world, spec, features) in cases {
+            assert_eq!(NetworkSpec::for_world(&world), spec);
+            assert_eq!(spec.features(&world).unwrap(), features);
+        }
+    }
+
+    #[test]
+    fn a_kernel_larger_than_the_image_is_refused_with_layer_and_shapes() {
+        let small = world(FrameSpace::gray(10, 10), 4, 6);
+        let text = NetworkSpec::nature().features(&small).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "conv2: a kernel of 4×4 does not fit into its input of 1×1; choose a smaller kernel or stride"
+        );
+    }
+
+    #[test]
+    fn zero_widths_and_no_actions_are_refused_with_the_layer() {
+        let planes = world(FrameSpace::planes(4, 10, 10), 1, 6);
+        let no_width = NetworkSpec { hidden: vec![128, 0], ..NetworkSpec::minatar() };
+        assert!(no_width.dense_widths(&planes).unwrap_err().to_string().starts_with("fc2: "));
+        let no_actions = world(FrameSpace::planes(4, 10, 10), 1, 0);
+        assert!(NetworkSpec::minatar().dense_widths(&no_actions).unwrap_err().to_string().starts_with("fc2: "));
+        let no_stride = NetworkSpec { convolutions: vec![conv(4, 3, 0)], ..NetworkSpec::minatar() };
+        assert!(no_stride.features(&planes).unwrap_err().to_string().starts_with("conv1: "));
     }
 }

@@ -4,6 +4,9 @@
 
 use crate::AgentError;
 use crate::config::in_range;
+use crate::network::Network;
+use crate::pass::Pass;
+use crate::perturbation::KlTerm;
 use serde::{Deserialize, Serialize};
 
 /// The objective, to be minimised.
@@ -40,7 +43,7 @@ pub enum Objective {
 
 /// The objective's KL term resolved for one network: weights of what is added to the squared TD error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Regulariser {
+pub struct Regulariser {
     /// Weight of ½‖μ‖² over all means.
     pub parameters: f32,
     /// Weight of σ(s)²/2 − log|σ(s)|, averaged over the batch, for every parameter that this σ(s) perturbs.
@@ -91,9 +94,20 @@ impl Objective {
         (0.5 * sigma * sigma - sigma.abs().ln(), sigma - 1.0 / sigma)
     }
 
+    /// The weights for a pass through this network; none if only the TD error is minimised.
+    pub(crate) fn regulariser_of(self, network: &Network, pass: &Pass) -> Option<Regulariser> {
+        if self == Self::TdError {
+            return None;
+        }
+        let has_deviations =
+            network.layout.names().any(|(name, _)| pass.perturbation.kl_term(name) == KlTerm::Deviation);
+        let perturbed = if pass.perturbation.sigma().is_some() { network.perturbed() } else { 0 };
+        self.regulariser(perturbed, if has_deviations { network.perturbed() } else { 0 })
+    }
+
     /// The weights for a network whose σ(s) perturbs `perturbed` parameters in all (SANE) or which has `deviations` of its
     /// own (NoisyNet); at most one of the two is not 0.
-    pub(crate) fn regulariser(self, perturbed: usize, deviations: usize) -> Option<Regulariser> {
+    fn regulariser(self, perturbed: usize, deviations: usize) -> Option<Regulariser> {
         match self {
             Self::TdError => None,
             Self::Elbo { kl_weight } => Some(Regulariser {
@@ -113,7 +127,7 @@ impl Objective {
         }
     }
 
-    /// Refuses weights that cannot be.
+    /// Validates the ranges of the weights.
     pub(crate) fn check(self) -> Result<(), AgentError> {
         let weights = match self {
             Self::TdError => [None, None],

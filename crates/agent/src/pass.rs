@@ -1,15 +1,13 @@
-//! One pass of a batch through a network: states in, Q(s, ·) and σ(s) out, with everything the way back needs.
+//! One pass of a batch through a network: forward ([`Pass`]: states in, Q(s, ·) and σ(s) out) and, below it, backward
+//! ([`Backward`]: ∂L/∂Q in, all derivatives and Adam's step out). What perturbs the dense layers is the pass's
+//! [`Perturbation`]; this file knows only when it is asked.
 
-use crate::exploration::{NoiseForm, QFeatures};
-use crate::extra_features::{FeatureContext, FeatureSources};
-use crate::network::{Grain, Mechanism, Network};
-use crate::noise::{NoiseUser, PassNoise};
-use crate::perturbation;
-use crate::perturbed_layer::RankOne;
-use crate::rows::{for_each_row, for_each_row_and_number};
-use crate::weight_noise::{Deviations, WeightNoise};
-use crate::{Exploration, SigmaStats};
-use sane_nn::{Activation, Kernel, Matrix, Observations, Trace};
+use crate::behaviour::Behaviour;
+use crate::network::{Layer, Network};
+use crate::noise::PassRole;
+use crate::objective::{Objective, Regulariser};
+use crate::perturbation::{KlTerm, LayerContext, Perturbation, QValuesRead, StateInputs};
+use sane_nn::{Activation, Adam, Buffer, DenseUpdate, Head, InputGradient, Matrix, Observations, Trace};
 
 /// Which action values a pass computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +20,14 @@ pub(crate) enum HeadMode {
     NoisyBesidePlain,
 }
 
+/// How the numbers of a state are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    Bytes,
+    /// Little-endian `f32`.
+    Floats,
+}
+
 /// Activations of a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct Pass {
@@ -30,53 +36,25 @@ pub(crate) struct Pass {
     /// Outputs of the dense layers, after ReLU but for the last: Q(s, ·).
     pub y: Vec<Matrix>,
     /// The same without noise, where both are wanted.
-    pub plain: Vec<Matrix>,
-    pub noise: Option<PassNoise>,
-    /// c = ⟨z_l, x⟩ + 1 of each layer and example.
-    pub reach: Vec<Vec<f32>>,
-    /// Outputs of the module's layers; the last is σ.
-    pub module: Vec<Matrix>,
-    /// σ of each state, [B, sigmas], where there is one.
-    pub sigma: Option<Matrix>,
-    /// NoisyNet: z_l ⊙ x of each layer.
-    pub scaled_x: Vec<Matrix>,
-    /// NoisyNet: σ_w (z_l ⊙ x) + σ_b of each layer.
-    pub scaled_y: Vec<Matrix>,
-    /// Scratch for one row of a noise matrix.
-    pub row: Vec<f32>,
+    plain: Vec<Matrix>,
+    pub perturbation: Box<dyn Perturbation>,
+    element: Element,
     floats: Vec<f32>,
 }
 
 impl Pass {
-    /// Room for `batch` states.
-    pub fn new(network: &Network, exploration: &Exploration, batch: usize) -> Self {
+    /// Buffers for `batch` states.
+    pub fn new(network: &Network, element: Element, batch: usize) -> Self {
         let outputs = || network.layers.iter().map(|layer| Matrix::zeros(batch, layer.mean.outputs())).collect();
-        let noise = exploration.noise();
-        let is_scaled = network.mechanism == Mechanism::NoisyNet && !Self::is_slow(network, noise.map(|n| n.form));
-        let scaled = |width: &dyn Fn(usize) -> usize| match is_scaled {
-            true => (0..network.layers.len()).map(|k| Matrix::zeros(batch, width(k))).collect(),
-            false => Vec::new(),
-        };
-        let ends: Vec<(usize, usize)> =
-            network.layers.iter().map(|layer| (layer.width(), layer.mean.outputs())).collect();
+        let perturbation = network.perturbation.for_batch(batch);
         Self {
-            features: Matrix::zeros(batch, network.feature_width() + network.extra_width),
+            features: Matrix::zeros(batch, network.feature_width() + perturbation.extra_features()),
             y: outputs(),
             plain: outputs(),
-            reach: vec![vec![0.0; batch]; network.layers.len()],
-            module: network.module.iter().map(|dense| Matrix::zeros(batch, dense.outputs())).collect(),
-            sigma: (0 < network.sigmas()).then(|| Matrix::zeros(batch, network.sigmas())),
-            scaled_x: scaled(&|k| ends[k].0),
-            scaled_y: scaled(&|k| ends[k].1),
-            row: vec![0.0; ends.iter().map(|&(width, _)| width).max().unwrap_or(0)],
-            noise: noise.map(|noise| PassNoise::new(noise, &ends, batch)),
+            perturbation,
+            element,
             floats: Vec::new(),
         }
-    }
-
-    /// Draws the noise of the pass, where it has some.
-    pub fn draw(&mut self, kernel: Kernel, draw: u64, user: NoiseUser) {
-        self.noise.iter_mut().for_each(|noise| noise.draw(kernel, draw, user));
     }
 
     /// Q(s, ·) of the pass, [B, A].
@@ -89,22 +67,23 @@ impl Pass {
         &self.plain[self.plain.len() - 1]
     }
 
-    /// Size and sign of σ over the batch and the health of the module.
-    pub fn sigma_stats(&self) -> Option<SigmaStats> {
-        let sigma = self.sigma.as_ref()?;
-        let all = (0..sigma.rows()).flat_map(|i| sigma.row(i).iter().copied());
-        let hidden = &self.module[..self.module.len().saturating_sub(1)];
-        let units: usize = hidden.iter().map(Matrix::cols).sum();
-        let is_live = |layer: &Matrix, unit: usize| (0..layer.rows()).any(|i| 0.0 < layer.row(i)[unit]);
-        let live: usize =
-            hidden.iter().map(|layer| (0..layer.cols()).filter(|&unit| is_live(layer, unit)).count()).sum();
-        Some(SigmaStats::new(all, if units == 0 { 1.0 } else { live as f32 / units as f32 }))
-    }
-
-    /// Whether weights must be visited one by one.
-    pub fn is_slow(network: &Network, form: Option<NoiseForm>) -> bool {
-        let per_weight = matches!(network.mechanism, Mechanism::StateAware { grain: Grain::Weight, .. });
-        per_weight || form == Some(NoiseForm::Independent)
+    /// A learn step's pass: draws the noise, then Q(s, ·) of the perturbed network. Activations of the torso are kept in
+    /// `trace`, if there is one.
+    ///
+    /// DEVIATION(hidden-state-of-the-loss): the online network sees sᵢ, the target network s'ᵢ:
+    /// docs/deviations.md#hidden-state-of-the-loss.
+    pub fn forward(
+        &mut self,
+        network: &mut Network,
+        params: &[f32],
+        states: &[u8],
+        (draw, role): (u64, PassRole),
+        behaviour: &dyn Behaviour,
+        trace: Option<&mut Trace>,
+    ) {
+        self.perturbation.draw(draw, role);
+        self.hidden(network, params, states, trace);
+        self.head(network, params, HeadMode::Noisy, states, behaviour);
     }
 
     /// h(s), keeping what a backward pass needs in `trace`, if there is one.
@@ -112,37 +91,16 @@ impl Pass {
     /// ```text
     /// compute h(s; θᵇ)                                                                      [SANE:alg-hidden]
     /// ```
-    ///
-    /// DEVIATION(hidden-state-of-the-loss): the online network sees sᵢ, the target network s'ᵢ:
-    /// docs/deviations.md#hidden-state-of-the-loss.
-    pub fn hidden(
-        &mut self,
-        network: &mut Network,
-        params: &[f32],
-        states: &[u8],
-        kind: Element,
-        trace: Option<&mut Trace>,
-    ) {
-        let observations = match kind {
-            Element::Bytes => Observations::Bytes(states),
-            Element::Floats => {
-                self.floats.clear();
-                let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-                self.floats.extend(states.chunks_exact(4).map(float));
-                Observations::Floats(&self.floats)
-            }
-        };
+    pub fn hidden(&mut self, network: &mut Network, params: &[f32], states: &[u8], trace: Option<&mut Trace>) {
+        if self.element == Element::Floats {
+            self.floats.clear();
+            let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+            self.floats.extend(states.chunks_exact(4).map(float));
+        }
+        let observations = observations(self.element, states, &self.floats);
         match trace {
             Some(trace) => network.torso.forward(params, observations, trace, &mut self.features),
             None => network.torso.infer(params, observations, &mut self.features),
-        }
-    }
-
-    /// The observations of the last [`hidden`](Self::hidden), for the way back.
-    pub fn observations<'a>(&'a self, states: &'a [u8], kind: Element) -> Observations<'a> {
-        match kind {
-            Element::Bytes => Observations::Bytes(states),
-            Element::Floats => Observations::Floats(&self.floats),
         }
     }
 
@@ -152,27 +110,24 @@ impl Pass {
         network: &mut Network,
         params: &[f32],
         mode: HeadMode,
-        q_features: QFeatures,
-        sources: &FeatureSources,
         states: &[u8],
+        behaviour: &dyn Behaviour,
     ) {
-        if mode == HeadMode::Plain || network.mechanism == Mechanism::None {
+        if mode == HeadMode::Plain || !self.perturbation.is_active() {
             self.plain_head(network, params);
-            self.append_features(network, sources, states, QSource::Main);
-            return perturbation::forward(network, params, self);
+            return self.prepare(params, states, behaviour, QSource::Main);
         }
         // W₁h + b₁ is shared by the perturbed and the unperturbed pass.
         network.layers[0].mean.forward(params, &self.features, &mut self.y[0], Activation::Linear);
-        if mode == HeadMode::NoisyBesidePlain || sources.read_q_values() {
+        let q_values = self.perturbation.reads_q_values();
+        if mode == HeadMode::NoisyBesidePlain || q_values != QValuesRead::None {
             self.plain_beside(network, params);
         }
-        self.append_features(network, sources, states, QSource::Plain);
-        perturbation::forward(network, params, self);
+        self.prepare(params, states, behaviour, QSource::Plain);
         // DEVIATION(noisy-q-features): the authors' way, on request: docs/deviations.md#noisy-q-features.
-        if sources.read_q_values() && q_features == QFeatures::Noisy {
+        if q_values == QValuesRead::NoisyWhenLearning && mode == HeadMode::Noisy {
             self.perturbed_head(network, params);
-            self.append_features(network, sources, states, QSource::Main);
-            perturbation::forward(network, params, self);
+            self.prepare(params, states, behaviour, QSource::Main);
             network.layers[0].mean.forward(params, &self.features, &mut self.y[0], Activation::Linear);
         }
         self.perturbed_head(network, params);
@@ -186,11 +141,12 @@ impl Pass {
         }
     }
 
+    /// Q̄ from y₁, which holds W₁h + b₁, leaving y as it is.
     fn plain_beside(&mut self, network: &mut Network, params: &[f32]) {
-        let (kernel, count) = (network.kernel, network.layers.len());
+        let count = network.layers.len();
         self.plain[0].as_mut_slice().copy_from_slice(self.y[0].as_slice());
         if 1 < count {
-            kernel.relu(self.plain[0].as_mut_slice());
+            network.kernel.relu(self.plain[0].as_mut_slice());
         }
         for (k, layer) in network.layers.iter_mut().enumerate().skip(1) {
             let (before, here) = self.plain.split_at_mut(k);
@@ -198,84 +154,31 @@ impl Pass {
         }
     }
 
-    fn append_features(&mut self, network: &Network, sources: &FeatureSources, states: &[u8], q: QSource) {
-        if network.extra_width == 0 {
-            return;
-        }
-        let (batch, width) = (self.features.rows(), network.feature_width());
-        let q_values = match q {
-            QSource::Plain => &self.plain[self.plain.len() - 1],
-            QSource::Main => &self.y[self.y.len() - 1],
+    fn prepare(&mut self, params: &[f32], states: &[u8], behaviour: &dyn Behaviour, q: QSource) {
+        let values = match q {
+            QSource::Plain => &self.plain,
+            QSource::Main => &self.y,
         };
-        for (i, state) in states.chunks_exact(states.len() / batch).enumerate() {
-            let context = FeatureContext { state, q_values: q_values.row(i) };
-            sources.write(&context, &mut self.features.row_mut(i)[width..]);
-        }
+        let inputs = StateInputs { states, q_values: &values[values.len() - 1], behaviour };
+        self.perturbation.prepare(params, &mut self.features, &inputs);
     }
 
-    /// Perturbs y₁, which holds W₁h + b₁, and goes on to Q.
+    /// Perturbs y₁, which holds W₁h + b₁, and continues to Q.
     fn perturbed_head(&mut self, network: &mut Network, params: &[f32]) {
-        let Self { features, y, noise, reach, sigma, scaled_x, scaled_y, row, .. } = self;
-        let Some(noise) = noise else { return };
-        let (kernel, count, mechanism) = (network.kernel, network.layers.len(), network.mechanism);
-        let is_slow = Self::is_slow(network, Some(noise.form()));
-        let mut weights_before = 0;
-        for (k, layer) in network.layers.iter_mut().enumerate() {
-            let (before, here) = y.split_at_mut(k);
-            let (x, y) = (before.last().unwrap_or(features), &mut here[0]);
+        let count = network.layers.len();
+        for k in 0..count {
+            let (before, here) = self.y.split_at_mut(k);
+            let (x, y) = (before.last().unwrap_or(&self.features), &mut here[0]);
             if 0 < k {
-                layer.mean.forward(params, x, y, Activation::Linear);
+                network.layers[k].mean.forward(params, x, y, Activation::Linear);
             }
-            let is_last = k + 1 == count;
-            let (width, parameters) = (layer.width(), layer.parameters());
-            if is_slow {
-                for i in 0..y.rows() {
-                    let deviations = deviations(
-                        mechanism,
-                        params,
-                        sigma.as_ref(),
-                        i,
-                        k,
-                        weights_before..weights_before + parameters,
-                    );
-                    let weight_noise = WeightNoise { kernel, noise, layer, index: k, example: i, deviations };
-                    weight_noise.add(y.row_mut(i), &x.row(i)[..width], &mut row[..width]);
-                    if !is_last {
-                        kernel.relu(y.row_mut(i));
-                    }
-                }
-            } else if let Some(deviation) = &mut layer.deviation {
-                for_each_row(&mut scaled_x[k], |i, row| kernel.multiply(row, noise.z_in(k, i), &x.row(i)[..width]));
-                deviation.forward(params, &scaled_x[k], &mut scaled_y[k], Activation::Linear);
-                let scaled_y = &scaled_y[k];
-                for_each_row(y, |i, row| {
-                    kernel.add_product(row, noise.z_out(k, i), scaled_y.row(i));
-                    if !is_last {
-                        kernel.relu(row);
-                    }
-                });
-            } else if let Some(sigma) = sigma {
-                for_each_row_and_number(y, &mut reach[k], |i, row, reach| {
-                    let noise = rank_one(noise, sigma, mechanism, k, i);
-                    let x = &x.row(i)[..width];
-                    *reach = if is_last { noise.add(kernel, row, x) } else { noise.add_relu(kernel, row, x) };
-                });
-            }
-            weights_before += parameters;
+            let at = LayerContext { params, k, layer: &network.layers[k], is_last: k + 1 == count };
+            self.perturbation.perturb(&at, x, y);
         }
     }
 }
 
-/// How the numbers of a state are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Element {
-    /// As bytes.
-    Bytes,
-    /// As little-endian `f32`.
-    Floats,
-}
-
-/// Which action values the extra features see.
+/// Which action values σ(s) may read.
 enum QSource {
     /// Those computed beside the perturbed ones.
     Plain,
@@ -283,43 +186,167 @@ enum QSource {
     Main,
 }
 
-/// The noise of layer `k` for example `i`, scaled by the σ it belongs to.
-pub(crate) fn rank_one<'a>(
-    noise: &'a PassNoise,
-    sigma: &Matrix,
-    mechanism: Mechanism,
-    k: usize,
-    i: usize,
-) -> RankOne<'a> {
-    RankOne { z_in: noise.z_in(k, i), z_out: noise.z_out(k, i), sigma: sigma.row(i)[sigma_index(mechanism, k)] }
-}
-
-/// Which σ of a state scales layer `k`.
-pub(crate) fn sigma_index(mechanism: Mechanism, k: usize) -> usize {
-    match mechanism {
-        Mechanism::StateAware { grain: Grain::Layer, .. } => k,
-        _ => 0,
-    }
-}
-
-/// The deviations of layer `k` for example `i`; `weights` is the layer's part of a σ per weight.
-pub(crate) fn deviations<'a>(
-    mechanism: Mechanism,
-    params: &'a [f32],
-    sigma: Option<&'a Matrix>,
-    i: usize,
-    k: usize,
-    weights: std::ops::Range<usize>,
-) -> Deviations<'a> {
-    match (mechanism, sigma) {
-        (Mechanism::StateAware { grain: Grain::Weight, .. }, Some(sigma)) => {
-            Deviations::PerWeight(&sigma.row(i)[weights])
-        }
-        (_, Some(sigma)) => Deviations::Scalar(sigma.row(i)[sigma_index(mechanism, k)]),
-        (_, None) => Deviations::Learned(params),
-    }
-}
-
 fn activation(k: usize, layers: usize) -> Activation {
     if k + 1 < layers { Activation::Relu } else { Activation::Linear }
+}
+
+fn observations<'a>(element: Element, states: &'a [u8], floats: &'a [f32]) -> Observations<'a> {
+    match element {
+        Element::Bytes => Observations::Bytes(states),
+        Element::Floats => Observations::Floats(floats),
+    }
+}
+
+/// Derivatives of a batch, and scratch to compute them.
+#[derive(Debug, Clone)]
+pub(crate) struct Backward {
+    /// ∂L/∂(outputs of each dense layer before ReLU); the last is ∂L/∂Q, which the caller fills.
+    pub d_y: Vec<Matrix>,
+    /// ∂L/∂(every parameter), where it is stored.
+    flat: Buffer,
+    /// The torso's activations, kept by the forward pass.
+    pub trace: Trace,
+    d_features: Matrix,
+    into_layer: Vec<InputGradient>,
+}
+
+impl Backward {
+    /// Buffers for the derivatives of `pass`.
+    pub fn new(network: &Network, pass: &Pass) -> Self {
+        let batch = pass.features.rows();
+        let into_layer = |(k, layer): (usize, &Layer)| match pass.perturbation.feature_layer() {
+            Some(beside) if k == 0 => InputGradient::new(network.kernel, &[&layer.mean, beside], batch),
+            _ => InputGradient::new(network.kernel, &[&layer.mean], batch),
+        };
+        Self {
+            d_y: pass.y.clone(),
+            flat: network.layout.zeros(),
+            trace: network.torso.trace(),
+            d_features: pass.features.clone(),
+            into_layer: network.layers.iter().enumerate().map(into_layer).collect(),
+        }
+    }
+
+    /// All derivatives towards activations, down to h(s). Returns what the KL of σ(s) adds to the loss.
+    pub fn down_to_features(
+        &mut self,
+        network: &Network,
+        params: &[f32],
+        pass: &mut Pass,
+        regulariser: Option<&Regulariser>,
+    ) -> f32 {
+        let Pass { features, y, perturbation, .. } = pass;
+        let count = network.layers.len();
+        let at = |k| LayerContext { params, k, layer: &network.layers[k], is_last: k + 1 == count };
+        for k in (1..count).rev() {
+            let (below, here) = self.d_y.split_at_mut(k);
+            let (dx, delta) = (&mut below[k - 1], &here[0]);
+            let heads = [Head { layer: &network.layers[k].mean, dy: delta, input_scale: None }];
+            self.into_layer[k].compute(params, &heads, dx);
+            perturbation.backward_noise(&at(k), &y[k - 1], delta, &mut self.flat);
+            perturbation.backward_input(&at(k), delta, dx);
+            network.kernel.relu_backward(dx.as_mut_slice(), y[k - 1].as_slice());
+        }
+        perturbation.backward_noise(&at(0), features, &self.d_y[0], &mut self.flat);
+        let kl = perturbation.backward_sigma(regulariser, params, &mut self.flat);
+        if network.learns_features {
+            let main = Head { layer: &network.layers[0].mean, dy: &self.d_y[0], input_scale: None };
+            match perturbation.feature_head() {
+                Some(beside) => self.into_layer[0].compute(params, &[main, beside], &mut self.d_features),
+                None => self.into_layer[0].compute(params, &[main], &mut self.d_features),
+            }
+            perturbation.backward_input(&at(0), &self.d_y[0], &mut self.d_features);
+        }
+        kl
+    }
+
+    /// The convolutions' derivatives into `flat`, and Adam's step on everything, fused with the derivatives of the dense
+    /// weights, which are never stored and run while the convolutions leave threads idle.
+    pub fn update(&mut self, network: &mut Network, params: &mut [f32], adam: &mut Adam, pass: &Pass, states: &[u8]) {
+        adam.begin_step();
+        let Network { torso, layers, .. } = network;
+        let count = layers.len();
+        let (d_y, own) = (&self.d_y, |k| pass.perturbation.own_update(k, &pass.features));
+        let of_layers =
+            layers.iter().enumerate().flat_map(|(k, layer)| [Some(mean_update(layer, pass, d_y, k)), own(k)]);
+        let dense = adam.weight_updates(params, of_layers.flatten().chain((count..).map_while(own)));
+        let observations = observations(pass.element, states, &pass.floats);
+        torso.backward(observations, &self.trace, &pass.features, &self.d_features, &mut self.flat, dense);
+        adam.apply(params, &self.flat, torso.param_range());
+        for (layer, dy) in layers.iter().zip(&self.d_y) {
+            layer.mean.update_bias(params, adam, &mut self.flat, dy);
+        }
+        for DenseUpdate { layer, dy, .. } in own_updates(pass, count) {
+            layer.update_bias(params, adam, &mut self.flat, dy);
+        }
+        for range in (0..).map_while(|i| pass.perturbation.stored_gradient(i)) {
+            adam.apply(params, &self.flat, range);
+        }
+    }
+
+    /// The same with every derivative stored first, for steps that need them whole: the KL of the parameters, or a limit on the
+    /// norm of the gradient. Returns what that KL adds to the loss, and the norm.
+    pub fn store(
+        &mut self,
+        network: &mut Network,
+        params: &[f32],
+        pass: &Pass,
+        states: &[u8],
+        regulariser: Option<&Regulariser>,
+    ) -> (f32, f32) {
+        let observations = observations(pass.element, states, &pass.floats);
+        let none = std::iter::empty();
+        network.torso.backward(observations, &self.trace, &pass.features, &self.d_features, &mut self.flat, none);
+        for (k, layer) in network.layers.iter().enumerate() {
+            let DenseUpdate { layer, x, dy } = mean_update(layer, pass, &self.d_y, k);
+            layer.gradient(&mut self.flat, x, dy);
+        }
+        for DenseUpdate { layer, x, dy } in own_updates(pass, network.layers.len()) {
+            layer.gradient(&mut self.flat, x, dy);
+        }
+        let kl = regulariser.map_or(0.0, |weights| self.add_parameter_kl(network, params, pass, weights));
+        (kl, sane_nn::global_norm(network.kernel, &self.flat))
+    }
+
+    /// Adam's step with the stored derivatives, all of them multiplied by `gradient_scale`.
+    pub fn apply_stored(&self, params: &mut [f32], adam: &mut Adam, gradient_scale: f32) {
+        adam.begin_clipped_step(gradient_scale);
+        adam.apply(params, &self.flat, 0..self.flat.len());
+    }
+
+    /// The KL of all parameters: adds its derivative to `flat`, returns what it adds to the loss.
+    fn add_parameter_kl(&mut self, network: &Network, params: &[f32], pass: &Pass, weights: &Regulariser) -> f32 {
+        let mut loss = weights.constant;
+        for (name, id) in network.layout.names() {
+            let range = network.layout.range(id);
+            let (p, g) = (&params[range.clone()], &mut self.flat[range]);
+            match pass.perturbation.kl_term(name) {
+                KlTerm::Deviation => {
+                    // A deviation of exactly zero is a lane that no weight uses.
+                    for (&sigma, g) in p.iter().zip(g).filter(|(sigma, _)| **sigma != 0.0) {
+                        let (kl, slope) = Objective::kl_of_deviation(sigma);
+                        loss += weights.weight_sigma * kl;
+                        *g += weights.weight_sigma * slope;
+                    }
+                }
+                KlTerm::Mean => {
+                    loss += 0.5 * weights.parameters * network.kernel.dot(p, p);
+                    network.kernel.axpy(g, weights.parameters, p);
+                }
+                KlTerm::OfStates => {}
+            }
+        }
+        loss
+    }
+}
+
+fn mean_update<'a>(layer: &'a Layer, pass: &'a Pass, d_y: &'a [Matrix], k: usize) -> DenseUpdate<'a> {
+    let x = if k == 0 { &pass.features } else { &pass.y[k - 1] };
+    DenseUpdate { layer: &layer.mean, x, dy: &d_y[k] }
+}
+
+/// The updates of the dense layers that the perturbation owns.
+fn own_updates(pass: &Pass, layers: usize) -> impl Iterator<Item = DenseUpdate<'_>> {
+    let own = |k| pass.perturbation.own_update(k, &pass.features);
+    (0..layers).filter_map(own).chain((layers..).map_while(own))
 }

@@ -1,94 +1,250 @@
-//! The perturbation module g_Θ: h(s) and extra features in, σ(s) out, and the way back.
+//! What an exploration mechanism does inside the network: it perturbs the dense layers of one pass and derives through
+//! that. One implementation per way of exploring, in `explorers/`; [`Unperturbed`] is the plain DQN.
+//!
+//! A [`Perturbation`] belongs to one pass over a batch and owns what that pass needs: its own dense layers (shapes and
+//! scratch; parameters are passed in), its noise, its activations and its derivatives. Nothing is allocated after
+//! [`for_batch`](Perturbation::for_batch).
 
-use crate::SigmaForm;
-use crate::network::{Mechanism, Network};
-use crate::objective::{Objective, Regulariser};
-use crate::pass::Pass;
-use sane_nn::{Activation, Matrix};
+use crate::behaviour::Behaviour;
+use crate::network::Layer;
+use crate::noise::{PassNoise, PassRole};
+use crate::objective::Regulariser;
+use crate::perturbation_module::SigmaStats;
+use sane_nn::{Dense, DenseUpdate, Head, Kernel, Matrix};
+use std::fmt::Debug;
+use std::ops::Range;
 
-/// What softplus subtracts first, so that σ begins small.
-const SOFTPLUS_SHIFT: f32 = 3.0;
+/// One dense layer of the head, as a perturbation sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerContext<'a> {
+    /// All parameters of the network whose pass this is.
+    pub params: &'a [f32],
+    /// Index of the layer, from 0.
+    pub k: usize,
+    pub layer: &'a Layer,
+    /// Whether its outputs are Q(s, ·), so that no ReLU follows.
+    pub is_last: bool,
+}
 
-/// σ of every state of the pass.
-///
-/// ```text
-/// σ(s) = g_Θ(h(s; θᵇ)),  ε = σ(s)·ε̂,  ε̂ ~ N(0, 1)                                        [SANE:perturbation]
-/// ```
-pub(crate) fn forward(network: &mut Network, params: &[f32], pass: &mut Pass) {
-    let Some(sigma) = &mut pass.sigma else { return };
-    if let Mechanism::Constant { sigma: id } = network.mechanism {
-        let value = params[network.layout.range(id).start];
-        return (0..sigma.rows()).for_each(|i| sigma.row_mut(i)[0] = value);
+/// What a perturbation may read of the batch's states, beside their features h(s).
+#[derive(Debug, Clone, Copy)]
+pub struct StateInputs<'a> {
+    /// The states' bytes, one after the other.
+    pub states: &'a [u8],
+    /// Q̄(s, ·) where [`Perturbation::reads_q_values`] asks for it; no derivative flows back through it.
+    pub q_values: &'a Matrix,
+    /// What the agent remembers of states.
+    pub behaviour: &'a dyn Behaviour,
+}
+
+/// Which action values a perturbation reads before it perturbs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QValuesRead {
+    None,
+    /// Unperturbed ones.
+    Clean,
+    /// Perturbed ones when learning (computed with the σ that the clean ones give), unperturbed ones when acting.
+    NoisyWhenLearning,
+}
+
+/// How one parameter tensor enters the KL term of the objective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KlTerm {
+    /// As means μ: ½‖μ‖².
+    Mean,
+    /// As deviations σ: Σ (σ²/2 − log|σ|).
+    Deviation,
+    /// Through σ(s) of the batch, in [`Perturbation::backward_sigma`].
+    OfStates,
+}
+
+/// The noise of one pass. The methods stand in the order in which a learn step calls them.
+pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
+    /// The same for passes over `batch` states, with buffers of its own.
+    fn for_batch(&self, batch: usize) -> Box<dyn Perturbation>;
+
+    /// Whether it perturbs anything.
+    fn is_active(&self) -> bool {
+        true
     }
-    let count = network.module.len();
-    for (k, dense) in network.module.iter_mut().enumerate() {
-        let (before, here) = pass.module.split_at_mut(k);
-        let activation = if k + 1 < count { Activation::Relu } else { Activation::Linear };
-        dense.forward(params, before.last().unwrap_or(&pass.features), &mut here[0], activation);
+
+    /// Columns appended to h(s), which [`prepare`](Self::prepare) fills.
+    fn extra_features(&self) -> usize {
+        0
     }
-    let Some(output) = pass.module.last() else { return };
-    sigma.as_mut_slice().copy_from_slice(output.as_slice());
-    if let Mechanism::StateAware { form: SigmaForm::Softplus, .. } = network.mechanism {
-        for i in 0..sigma.rows() {
-            sigma.row_mut(i).iter_mut().for_each(|u| *u = softplus(*u - SOFTPLUS_SHIFT));
-        }
+
+    fn reads_q_values(&self) -> QValuesRead {
+        QValuesRead::None
+    }
+
+    /// Draws the noise of the pass from one 64-bit number.
+    fn draw(&mut self, draw: u64, role: PassRole);
+
+    /// Computes σ(s) from `features`, which hold h(s) and the extra columns; also called for passes without noise, where
+    /// σ(s) is only recorded.
+    fn prepare(&mut self, params: &[f32], features: &mut Matrix, inputs: &StateInputs<'_>);
+
+    /// Forward: `y` holds W x + b and becomes W̃ x + b̃, followed by ReLU unless the layer is the last.
+    fn perturb(&mut self, at: &LayerContext<'_>, x: &Matrix, y: &mut Matrix);
+
+    /// Backward: ∂L/∂(scale of the noise) from `delta` = ∂L/∂y. Gradients that no [`DenseUpdate`] carries go to
+    /// `gradients`.
+    fn backward_noise(&mut self, at: &LayerContext<'_>, x: &Matrix, delta: &Matrix, gradients: &mut [f32]);
+
+    /// Backward: adds the noise's part to `dx`, which holds Wᵀδ. Called after [`backward_noise`](Self::backward_noise) of
+    /// the same layer.
+    fn backward_input(&mut self, at: &LayerContext<'_>, delta: &Matrix, dx: &mut Matrix);
+
+    /// Backward: from ∂L/∂σ(s) of all layers to what computes σ(s). Returns what the KL term of σ(s) adds to the loss.
+    fn backward_sigma(&mut self, _regulariser: Option<&Regulariser>, _params: &[f32], _gradients: &mut [f32]) -> f32 {
+        0.0
+    }
+
+    /// A dense layer that reads h(s) beside the first layer of the head.
+    fn feature_layer(&self) -> Option<&Dense> {
+        None
+    }
+
+    /// That layer's part of ∂L/∂h, after [`backward_sigma`](Self::backward_sigma).
+    fn feature_head(&self) -> Option<Head<'_>> {
+        None
+    }
+
+    /// The update of the own dense layer whose weights follow layer `k` of the head in the parameter layout; `k` counts on
+    /// beyond the last layer. `features` is what [`prepare`](Self::prepare) saw.
+    fn own_update<'a>(&'a self, _k: usize, _features: &'a Matrix) -> Option<DenseUpdate<'a>> {
+        None
+    }
+
+    /// The `i`-th range of own parameters whose gradient [`backward_noise`](Self::backward_noise) or
+    /// [`backward_sigma`](Self::backward_sigma) wrote down whole.
+    fn stored_gradient(&self, _i: usize) -> Option<Range<usize>> {
+        None
+    }
+
+    /// How the tensor of this name enters the KL term.
+    fn kl_term(&self, _tensor: &str) -> KlTerm {
+        KlTerm::Mean
+    }
+
+    /// σ of each state, [B, number of σ]; none where σ belongs to no state.
+    fn sigma(&self) -> Option<&Matrix> {
+        None
+    }
+
+    /// Size and sign of σ over the batch.
+    fn sigma_stats(&self) -> Option<SigmaStats> {
+        let sigma = self.sigma()?;
+        Some(SigmaStats::new((0..sigma.rows()).flat_map(|i| sigma.row(i).iter().copied()), 1.0))
+    }
+
+    /// The noise as drawn, for the trace of a learn step.
+    fn drawn(&self) -> Option<&PassNoise> {
+        None
     }
 }
 
-/// ∂L/∂u, u the module's output, in place of ∂L/∂σ.
-pub(crate) fn through_sigma(mechanism: Mechanism, sigma: &Matrix, d_sigma: &mut Matrix) {
-    if let Mechanism::StateAware { form: SigmaForm::Softplus, .. } = mechanism {
-        for i in 0..sigma.rows() {
-            // The slope of softplus is 1 − exp(−softplus).
-            for (d, s) in d_sigma.row_mut(i).iter_mut().zip(sigma.row(i)) {
-                *d *= -(-s).exp_m1();
-            }
-        }
+/// Cloning behind a `Box<dyn Perturbation>`; every `Clone` type has it.
+pub trait CloneBoxed {
+    fn clone_boxed(&self) -> Box<dyn Perturbation>;
+}
+
+impl<T: Perturbation + Clone + 'static> CloneBoxed for T {
+    fn clone_boxed(&self) -> Box<dyn Perturbation> {
+        Box::new(self.clone())
     }
 }
 
-/// Adds the KL term of the state's σ to ∂L/∂σ and returns what it adds to the loss. `perturbed(g)` says how many
-/// parameters the g-th σ of a state scales.
-pub(crate) fn add_kl(
-    weights: &Regulariser,
-    perturbed: impl Fn(usize) -> usize,
-    sigma: &Matrix,
-    d_sigma: &mut Matrix,
-) -> f32 {
-    let batch = sigma.rows() as f32;
-    let mut loss = 0.0;
-    for i in 0..sigma.rows() {
-        for (g, (d, &s)) in d_sigma.row_mut(i).iter_mut().zip(sigma.row(i)).enumerate() {
-            let weight = weights.state_sigma(perturbed(g), sigma.cols()) / batch;
-            let (kl, slope) = Objective::kl_of_deviation(s);
-            loss += weight * kl;
-            *d += weight * slope;
-        }
+impl Clone for Box<dyn Perturbation> {
+    fn clone(&self) -> Self {
+        self.as_ref().clone_boxed()
     }
-    loss
 }
 
-/// log(1 + eˣ) without overflow.
-fn softplus(x: f32) -> f32 {
-    x.max(0.0) + (-x.abs()).exp().ln_1p()
+/// No perturbation: a plain DQN.
+#[derive(Debug, Clone, Copy)]
+pub struct Unperturbed;
+
+impl Perturbation for Unperturbed {
+    fn for_batch(&self, _batch: usize) -> Box<dyn Perturbation> {
+        Box::new(Self)
+    }
+
+    fn is_active(&self) -> bool {
+        false
+    }
+
+    fn draw(&mut self, _draw: u64, _role: PassRole) {}
+
+    fn prepare(&mut self, _params: &[f32], _features: &mut Matrix, _inputs: &StateInputs<'_>) {}
+
+    fn perturb(&mut self, _at: &LayerContext<'_>, _x: &Matrix, _y: &mut Matrix) {}
+
+    fn backward_noise(&mut self, _at: &LayerContext<'_>, _x: &Matrix, _delta: &Matrix, _gradients: &mut [f32]) {}
+
+    fn backward_input(&mut self, _at: &LayerContext<'_>, _delta: &Matrix, _dx: &mut Matrix) {}
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::network::Grain;
+/// Noise whose scale is one σ per state, or one per state and layer: the part of a [`Perturbation`] that does not care where
+/// σ comes from. Rank-one noise is the fast form (`perturbed_layer.rs`), independent noise the slow reference
+/// (`explorers/reference.rs`).
+pub(crate) trait ScaledNoise: CloneScaled + Debug + Send + Sync {
+    fn for_batch(&self, batch: usize) -> Box<dyn ScaledNoise>;
 
-    #[test]
-    fn softplus_is_positive_and_its_slope_is_the_logistic_function() {
-        for x in [-80.0_f32, -5.0, -0.3, 0.0, 0.7, 6.0, 90.0] {
-            let expected = if x < 30.0 { f64::from(x).exp().ln_1p() } else { f64::from(x) };
-            assert!((f64::from(softplus(x)) - expected).abs() <= 1e-6 * expected, "{x}");
+    fn draw(&mut self, draw: u64, role: PassRole);
+
+    fn drawn(&self) -> &PassNoise;
+
+    /// y ← W̃ x + b̃ with W̃ = W + σ(s)·ε_w, then ReLU unless the layer is the last.
+    fn perturb(&mut self, at: &LayerContext<'_>, sigma: &Matrix, x: &Matrix, y: &mut Matrix);
+
+    /// Adds this layer's part of ∂L/∂σ(s).
+    fn backward_sigma(
+        &mut self,
+        at: &LayerContext<'_>,
+        sigma: &Matrix,
+        x: &Matrix,
+        delta: &Matrix,
+        d_sigma: &mut Matrix,
+    );
+
+    /// Adds the noise's part to `dx`, which holds Wᵀδ.
+    fn backward_input(&mut self, at: &LayerContext<'_>, sigma: &Matrix, delta: &Matrix, dx: &mut Matrix);
+}
+
+/// Which σ of a state scales layer `k`: the only one, or that of the layer.
+pub(crate) fn sigma_column(sigma: &Matrix, k: usize) -> usize {
+    if sigma.cols() == 1 { 0 } else { k }
+}
+
+/// Cloning behind a `Box<dyn ScaledNoise>`.
+pub(crate) trait CloneScaled {
+    fn clone_scaled(&self) -> Box<dyn ScaledNoise>;
+}
+
+impl<T: ScaledNoise + Clone + 'static> CloneScaled for T {
+    fn clone_scaled(&self) -> Box<dyn ScaledNoise> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn ScaledNoise> {
+    fn clone(&self) -> Self {
+        self.as_ref().clone_scaled()
+    }
+}
+
+/// Shapes that the noise of a head needs: (columns of an input row, outputs) of each layer.
+pub(crate) fn noise_shapes(layers: &[Layer]) -> Vec<(usize, usize)> {
+    layers.iter().map(|layer| (layer.width(), layer.mean.outputs())).collect()
+}
+
+/// The fast or the slow form of scaled noise, as the settings ask.
+pub(crate) fn scaled_noise(noise: crate::Noise, kernel: Kernel, layers: &[Layer]) -> Box<dyn ScaledNoise> {
+    match noise.form {
+        crate::NoiseForm::Factored => Box::new(crate::perturbed_layer::RankOneNoise::new(noise, kernel, layers)),
+        crate::NoiseForm::Independent => {
+            Box::new(crate::explorers::reference::ScaledIndependent::new(noise, kernel, layers))
         }
-        let mut sigma = Matrix::zeros(1, 1);
-        sigma.row_mut(0)[0] = softplus(1.5);
-        let mut d = Matrix::zeros(1, 1);
-        d.row_mut(0)[0] = 1.0;
-        through_sigma(Mechanism::StateAware { grain: Grain::Network, form: SigmaForm::Softplus }, &sigma, &mut d);
-        assert!((d.row(0)[0] - 1.0 / (1.0 + (-1.5_f32).exp())).abs() < 1e-6);
     }
 }

@@ -33,11 +33,3 @@ pub(crate) fn for_each_row_and_number(
         pairs.for_each(|(i, (row, number))| work(i, &mut row[..cols], number));
     }
 }
-
-/// A seed out of a seed and a number (SplitMix64's finaliser).
-pub(crate) fn mix(seed: u64, number: u64) -> u64 {
-    let z = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}

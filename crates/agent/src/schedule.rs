@@ -1,5 +1,6 @@
-//! A number that falls (or rises) linearly with time: the ε of ε-greedy.
+//! A number that changes linearly with time: ε of ε-greedy.
 
+use crate::explorer::Setting;
 use sane_env::AgentSteps;
 use serde::{Deserialize, Serialize};
 
@@ -11,23 +12,31 @@ pub struct LinearSchedule {
     pub first: f32,
     /// The value after `hold + decay`.
     pub last: f32,
-    /// How long `first` stands.
+    /// How long the value stays at `first`.
     pub hold: AgentSteps,
-    /// How long the way from `first` to `last` takes.
+    /// How long the change from `first` to `last` takes.
     pub decay: AgentSteps,
 }
 
 impl LinearSchedule {
+    /// Keys of a setting `epsilon` of this type.
+    pub(crate) const EPSILON_SETTINGS: [Setting; 4] = [
+        Setting { key: "epsilon.first", meaning: "eps-greedy: first ε, a probability" },
+        Setting { key: "epsilon.last", meaning: "eps-greedy: last ε, a probability" },
+        Setting { key: "epsilon.hold", meaning: "eps-greedy: interactions at the first ε" },
+        Setting { key: "epsilon.decay", meaning: "eps-greedy: interactions from the first ε to the last" },
+    ];
+
     /// The paper's ε: 1 while the replay fills, then to 0.1 over a million interactions.
     pub const PAPER: Self = Self { first: 1.0, last: 0.1, hold: AgentSteps(50_000), decay: AgentSteps(1_000_000) };
 
-    /// The value at a moment; `AgentSteps(0)` is the first decision.
+    /// The value after `now` interactions; `AgentSteps(0)` is the first decision.
     pub fn at(&self, now: AgentSteps) -> f32 {
-        let gone = now.0.saturating_sub(self.hold.0);
-        if self.decay.0 <= gone {
+        let elapsed = now.0.saturating_sub(self.hold.0);
+        if self.decay.0 <= elapsed {
             return if now < self.hold { self.first } else { self.last };
         }
-        let share = gone as f64 / self.decay.0 as f64;
+        let share = elapsed as f64 / self.decay.0 as f64;
         (f64::from(self.first) + share * (f64::from(self.last) - f64::from(self.first))) as f32
     }
 }

@@ -1,9 +1,9 @@
 //! What a learn step drew and computed, as named tensors in PyTorch's order: for an outside judge and for the tests.
 
-use crate::exploration::NoiseForm;
-use crate::learner::Workspace;
+use crate::NoiseForm;
 use crate::network::Network;
 use crate::noise::PassNoise;
+use crate::workspace::Workspace;
 use sane_nn::{Matrix, NamedTensor};
 
 /// All of it; names are listed at [`Learner::last_step`](crate::Learner::last_step).
@@ -11,12 +11,12 @@ pub(crate) fn of_step(network: &Network, work: &Workspace) -> Vec<NamedTensor> {
     let mut tensors = Vec::new();
     let passes = [("online", Some(&work.online)), ("target", Some(&work.target)), ("selector", work.selector.as_ref())];
     for (prefix, pass) in passes {
-        if let Some(noise) = pass.and_then(|pass| pass.noise.as_ref()) {
+        if let Some(noise) = pass.and_then(|pass| pass.perturbation.drawn()) {
             add_noise(&mut tensors, prefix, network, noise);
         }
     }
     tensors.push(rows("q", work.online.q()));
-    if let Some(sigma) = &work.online.sigma {
+    if let Some(sigma) = work.online.perturbation.sigma() {
         let mut sigma = rows("sigma", sigma);
         if sigma.shape[1] == 1 {
             sigma.shape.pop();
@@ -47,7 +47,7 @@ fn add_noise(tensors: &mut Vec<NamedTensor>, prefix: &str, network: &Network, no
                 let mut row = vec![0.0; layer.width()];
                 let mut eps_w = Vec::with_capacity(draws * outputs * inputs);
                 for (i, j) in (0..draws).flat_map(|i| (0..outputs).map(move |j| (i, j))) {
-                    noise.weight_row(network.kernel, k, i, j, &mut row);
+                    noise.weight_row(k, i, j, &mut row);
                     eps_w.extend(layer.inputs.to_torch(&row));
                 }
                 add(format!("eps_w{}", k + 1), vec![outputs, inputs], eps_w);

@@ -4,10 +4,10 @@ mod oracle;
 
 use oracle::{learner, random_batch, small_network, world};
 use sane_agent::{
-    ActMode, AgentConfig, AgentError, CATALOGUE, ConvSpec, Exploration, LearnError, Learner, NetworkSpec,
-    ParameterCounts, Policy,
+    ActMode, AgentConfig, AgentError, ConvSpec, EpsGreedy, Exploration, LearnError, Learner, LinearSchedule,
+    NetworkSpec, ParameterCounts, Policy, SaneConstant, catalogue,
 };
-use sane_env::{EnvSpec, FrameSpace, Stream};
+use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 
 fn small_world() -> EnvSpec {
     world(FrameSpace::gray(9, 8), 2, 4)
@@ -24,7 +24,7 @@ fn state(world: &EnvSpec, seed: u64) -> Vec<u8> {
 #[test]
 fn every_network_has_as_many_parameters_as_counted() {
     let world = small_world();
-    for entry in CATALOGUE {
+    for entry in catalogue() {
         let config = named(entry.name);
         let counts = ParameterCounts::of(&config, &world).unwrap();
         let learner = Learner::new(&config, &world, &mut Stream::named(1, "init")).unwrap();
@@ -41,18 +41,21 @@ fn every_network_has_as_many_parameters_as_counted() {
 #[test]
 fn epsilon_one_is_uniform_and_epsilon_zero_is_greedy() {
     let world = small_world();
-    let mut learner = learner(&named("eps-greedy"), &world, 1);
+    // ε is 1 before interaction 10 and 0 from then on.
+    let epsilon = LinearSchedule { first: 1.0, last: 0.0, hold: AgentSteps(10), decay: AgentSteps(0) };
+    let exploration = Exploration::EpsGreedy(EpsGreedy { epsilon });
+    let mut learner = learner(&AgentConfig { exploration, ..named("eps-greedy") }, &world, 1);
     let (state, mut noise) = (state(&world, 1), Stream::named(1, "act"));
     let mut counts = [0_u32; 4];
     for _ in 0..4_000 {
-        let decision = learner.act(&state, ActMode::Explore { epsilon: 1.0 }, &mut noise);
+        let decision = learner.act(&state, ActMode::Explore { now: AgentSteps(0) }, &mut noise);
         assert!(decision.random && decision.q.is_none());
         counts[usize::from(decision.action.0)] += 1;
     }
     assert!(counts.iter().all(|&count| (850..1150).contains(&count)), "{counts:?}");
     let greedy = learner.act(&state, ActMode::Greedy, &mut noise);
     for _ in 0..100 {
-        let decision = learner.act(&state, ActMode::Explore { epsilon: 0.0 }, &mut noise);
+        let decision = learner.act(&state, ActMode::Explore { now: AgentSteps(10) }, &mut noise);
         assert_eq!((decision.action, decision.random), (greedy.action, false));
     }
     let best = learner.q_values().iter().fold(f32::NEG_INFINITY, |best, &q| best.max(q));
@@ -77,7 +80,7 @@ fn noise_is_drawn_anew_for_each_decision_and_never_for_greedy_ones() {
 #[test]
 fn large_noise_changes_actions_and_says_so() {
     let world = small_world();
-    let exploration = Exploration::SaneConstant { initial_sigma: 5.0, noise: Default::default() };
+    let exploration = Exploration::SaneConstant(SaneConstant { initial_sigma: 5.0, ..SaneConstant::default() });
     let mut learner = learner(&AgentConfig { exploration, ..named("sane") }, &world, 3);
     let (state, mut noise) = (state(&world, 3), Stream::named(3, "act"));
     let plain = learner.act(&state, ActMode::Greedy, &mut noise).action;
@@ -105,17 +108,15 @@ fn sigma_is_one_scalar_per_state_and_depends_on_it() {
 fn a_dead_module_is_detected() {
     let world = small_world();
     let mut learner = learner(&named("sane"), &world, 5);
-    let states = random_batch(&world, 16, &mut Stream::named(5, "states")).states;
-    let alive = learner.module_health(&states).unwrap();
+    let batch = random_batch(&world, 16, &mut Stream::named(5, "states"));
+    let sigma = |learner: &mut Learner| learner.learn(&batch, &mut Stream::named(6, "noise")).unwrap().sigma.unwrap();
+    let alive = sigma(&mut learner);
     assert!(!alive.is_dead() && 0.3 < alive.live_units_share && 0.0 < alive.spread_abs, "{alive:?}");
     let mut tensors = learner.export();
     tensors.iter_mut().find(|tensor| tensor.name == "sigma1.bias").unwrap().values.fill(-1e6);
     learner.import(&tensors).unwrap();
-    let dead = learner.module_health(&states).unwrap();
+    let dead = sigma(&mut learner);
     assert!(dead.is_dead() && dead.spread_abs == 0.0, "{dead:?}");
-    let batch = random_batch(&world, 16, &mut Stream::named(6, "batch"));
-    let stats = learner.learn(&batch, &mut Stream::named(6, "noise")).unwrap();
-    assert!(stats.sigma.unwrap().is_dead());
 }
 
 #[test]
@@ -181,8 +182,8 @@ fn parameters_that_do_not_fit_are_named() {
     assert!(matches!(sane.load_state(&other), Err(AgentError::Engine(_))));
     let mut counting = learner(&named("sane-visits"), &world, 11);
     let mut forgetful = counting.save_state();
-    forgetful.visits.clear();
-    assert!(matches!(counting.load_state(&forgetful), Err(AgentError::VisitCounts { found: 0, .. })));
+    forgetful.behaviour.clear();
+    assert!(matches!(counting.load_state(&forgetful), Err(AgentError::BehaviourMemory { found: 0, .. })));
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod oracle;
 use oracle::model::Model;
 use oracle::{Adam, Inputs, check_close, learner, learner_on, params, random_batch, small_network, world};
 use proptest::prelude::*;
-use sane_agent::{ActMode, AgentConfig, CATALOGUE, Exploration, LearnStats, Learner, NetworkSpec};
+use sane_agent::{ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, PAPER_AGENTS, catalogue};
 use sane_env::{EnvSpec, FrameSpace, Stream};
 use sane_nn::Kernel;
 use sane_replay::Batch;
@@ -31,9 +31,9 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn every_agent_learns_the_same_bytes_on_1_2_3_and_8_threads() {
     let world = world(FrameSpace::planes(4, 10, 10), 1, 6);
-    for entry in CATALOGUE {
+    for entry in catalogue() {
         let mut config = AgentConfig::named(entry.name, &world).unwrap();
-        if let Exploration::SaneWeightwise { .. } = config.exploration {
+        if let Exploration::SaneWeightwise(_) = config.exploration {
             config.network.hidden = vec![8];
         }
         let run = |threads| {
@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn threads_do_not_change_a_bit_over_batch_sizes(agent in 0..4_usize, size in 1..65_usize, threads in 2..9_usize, seed in 0..99_u64) {
         let world = atari_like();
-        let config = named(CATALOGUE[agent].name, NetworkSpec::nature());
+        let config = named(PAPER_AGENTS[agent], NetworkSpec::nature());
         let run = |threads| on_threads(threads, || {
             let mut learner = learner(&config, &world, seed);
             (learn(&mut learner, &world, size, 1, seed), learner.save_state())
@@ -129,7 +129,7 @@ fn without_sigma_every_noisy_agent_is_plain_dqn_bit_for_bit() {
 }
 
 #[test]
-fn a_restored_learner_goes_on_bit_for_bit() {
+fn a_restored_learner_continues_bit_for_bit() {
     let world = atari_like();
     for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-visits"] {
         let config = named(name, small_network());
@@ -200,7 +200,7 @@ fn ten_learn_steps_match_the_oracle() {
     for name in ["eps-greedy", "noisynet", "sane", "q-sane"] {
         let mut config = named(name, small_network());
         config.optimiser.learning_rate = 1e-3;
-        if let Exploration::Sane { module, .. } | Exploration::QSane { module, .. } = &mut config.exploration {
+        if let Some(module) = config.exploration.module_mut() {
             module.hidden = vec![6];
         }
         let mut learner = learner(&config, &world, 71);

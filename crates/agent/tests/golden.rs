@@ -3,7 +3,7 @@
 mod oracle;
 
 use oracle::{check_close, learner_on, random_batch, world};
-use sane_agent::{AgentConfig, CATALOGUE};
+use sane_agent::{AgentConfig, PAPER_AGENTS};
 use sane_env::{FrameSpace, Stream};
 use sane_nn::Kernel;
 use std::path::PathBuf;
@@ -28,23 +28,23 @@ fn path(agent: &str) -> PathBuf {
 
 #[test]
 fn loss_traces_equal_the_golden_files_on_every_kernel() {
-    for entry in &CATALOGUE[..4] {
+    for agent in PAPER_AGENTS {
         if std::env::var_os("SANE_WRITE_GOLDEN").is_some() {
             let mut text = format!(
                 "# Losses of ten learn steps: agent {}, preset minatar, 6 actions, batch 32, learning rate 1e-3, seed 2021.\n\
                  # Recipe: SANE_WRITE_GOLDEN=1 cargo test --release -p sane-agent --test golden\n\
                  # Compared with a relative tolerance of {TOLERANCE:e}, on every kernel of the machine.\n",
-                entry.name
+                agent
             );
-            losses(entry.name, Kernel::detect()).iter().for_each(|loss| text += &format!("{loss:.9e}\n"));
-            std::fs::write(path(entry.name), text).unwrap();
+            losses(agent, Kernel::detect()).iter().for_each(|loss| text += &format!("{loss:.9e}\n"));
+            std::fs::write(path(agent), text).unwrap();
         }
-        let text = std::fs::read_to_string(path(entry.name)).unwrap();
+        let text = std::fs::read_to_string(path(agent)).unwrap();
         let golden: Vec<f64> = text.lines().filter(|line| !line.starts_with('#')).map(|l| l.parse().unwrap()).collect();
-        assert_eq!(golden.len(), 10, "{}", entry.name);
+        assert_eq!(golden.len(), 10, "{}", agent);
         for kernel in Kernel::available() {
-            let found = losses(entry.name, kernel);
-            check_close(&format!("{} on {}", entry.name, kernel.name()), found, &golden, TOLERANCE);
+            let found = losses(agent, kernel);
+            check_close(&format!("{} on {}", agent, kernel.name()), found, &golden, TOLERANCE);
         }
     }
 }

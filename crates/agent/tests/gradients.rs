@@ -9,7 +9,9 @@ use oracle::{
     world,
 };
 use proptest::prelude::*;
-use sane_agent::{ActMode, AgentConfig, CATALOGUE, ConvSpec, Exploration, Module, NetworkSpec, Objective, SigmaForm};
+use sane_agent::{
+    ActMode, AgentConfig, ConvSpec, Exploration, NetworkSpec, Objective, SaneWeightwise, SigmaForm, catalogue,
+};
 use sane_env::{EnvSpec, FrameSpace, Stream};
 use std::collections::HashMap;
 
@@ -20,6 +22,18 @@ const TOLERANCE: f64 = 1e-4;
 /// Finite differences are taken for small batches only: in a large one some ReLU is always at its kink.
 const SMALL_BATCH: usize = 7;
 
+/// Agents of every kind of perturbation.
+const OF_EACH_KIND: [&str; 8] = [
+    "eps-greedy",
+    "noisynet",
+    "sane",
+    "q-sane",
+    "sane-constant",
+    "sane-layerwise",
+    "sane-weightwise",
+    "noisynet-per-example",
+];
+
 fn small_world() -> EnvSpec {
     world(FrameSpace::gray(9, 8), 2, 3)
 }
@@ -27,13 +41,11 @@ fn small_world() -> EnvSpec {
 /// The named agent on a small network, its module narrow enough for the oracle.
 fn small(name: &str) -> AgentConfig {
     let mut exploration = Exploration::named(name).unwrap();
-    match &mut exploration {
-        Exploration::Sane { module, .. }
-        | Exploration::QSane { module, .. }
-        | Exploration::SaneLayerwise { module, .. }
-        | Exploration::SaneWeightwise { module, .. } => module.hidden = vec![7],
-        Exploration::SaneConstant { initial_sigma, .. } => *initial_sigma = 0.3,
-        _ => {}
+    if let Some(module) = exploration.module_mut() {
+        module.hidden = vec![7];
+    }
+    if let Exploration::SaneConstant(constant) = &mut exploration {
+        constant.initial_sigma = 0.3;
     }
     AgentConfig { exploration, network: small_network(), ..AgentConfig::default() }
 }
@@ -105,7 +117,7 @@ fn check_against_finite_differences(what: &str, inputs: &Inputs, online: &Params
 
 #[test]
 fn gradient_matches_the_literal_equations_for_every_agent() {
-    for entry in CATALOGUE {
+    for entry in catalogue() {
         check_step(entry.name, &small(entry.name), &small_world(), 5, 11);
     }
 }
@@ -115,7 +127,7 @@ fn gradient_matches_with_the_whole_bound_and_with_the_authors_penalties() {
     for objective in [Objective::Elbo { kl_weight: 0.01 }, Objective::Penalties { parameters: 1e-2, sigma: 1e-1 }] {
         for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-constant", "sane-layerwise", "sane-weightwise"] {
             let mut config = AgentConfig { objective, ..small(name) };
-            if let Exploration::SaneWeightwise { module, .. } = &mut config.exploration {
+            if let Exploration::SaneWeightwise(SaneWeightwise { module, .. }) = &mut config.exploration {
                 // Hundreds of linear σ always have one near zero, where the slope −1/σ blows rounding up.
                 module.sigma = SigmaForm::Softplus;
             }
@@ -158,7 +170,7 @@ proptest! {
 
     #[test]
     fn gradient_matches_over_shapes_and_batch_sizes(
-        agent in 0..8_usize,
+        agent in 0..OF_EACH_KIND.len(),
         (height, width) in (3..9_usize, 3..9_usize),
         (channels, history) in (1..4_usize, 1..3_usize),
         kernel in 1..4_usize,
@@ -169,17 +181,15 @@ proptest! {
         (actions, size) in (1..19_usize, 1..65_usize),
         seed in 0..1_000_u64,
     ) {
-        let mut exploration = Exploration::named(CATALOGUE[agent].name).unwrap();
-        if let Exploration::Sane { module: m, .. } | Exploration::QSane { module: m, .. }
-            | Exploration::SaneLayerwise { module: m, .. } | Exploration::SaneWeightwise { module: m, .. } = &mut exploration
-        {
-            *m = Module { hidden: module, ..Module::default() };
+        let mut exploration = Exploration::named(OF_EACH_KIND[agent]).unwrap();
+        if let Some(settings) = exploration.module_mut() {
+            settings.hidden = module;
         }
         let network = NetworkSpec { convolutions: vec![ConvSpec { filters, kernel, stride }], hidden, conv_bias: true };
         let config = AgentConfig { exploration, network, ..AgentConfig::default() };
-        let weightwise = matches!(config.exploration, Exploration::SaneWeightwise { .. });
+        let weightwise = matches!(config.exploration, Exploration::SaneWeightwise(_));
         let size = if weightwise { size.min(4) } else { size };
         let world = world(FrameSpace::planes(channels, height, width), history, actions);
-        check_step(CATALOGUE[agent].name, &config, &world, size, seed);
+        check_step(OF_EACH_KIND[agent], &config, &world, size, seed);
     }
 }

@@ -7,7 +7,7 @@ mod layers;
 mod range;
 
 pub use error::ConfigError;
-pub use keys::{KEYS, Key};
+pub use keys::{Key, keys};
 #[cfg(test)]
 pub(crate) use layers::flat;
 pub(crate) use layers::unknown_agent;

@@ -37,8 +37,8 @@ pub use bench::{TrainingBench, TrainingSpeed};
 pub use checkpoint::CheckpointError;
 pub use clock::Clock;
 pub use config::{
-    ConfigError, Differences, KEYS, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig,
-    WorldConfig, differences, flatten_table, merge_tables, to_toml,
+    ConfigError, Differences, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig,
+    WorldConfig, differences, flatten_table, keys, merge_tables, to_toml,
 };
 pub use digest::Digest;
 pub use error::LabError;

@@ -244,7 +244,9 @@ fn gym(paper: RunConfig) -> RunConfig {
         // Adam would remember them for thousands of steps.
         config.learner.clip_gradient_norm = Some(1000.0);
     }
-    if let Exploration::QSane { module, .. } = &mut config.learner.exploration {
+    if config.learner.exploration.reads_q_values()
+        && let Some(module) = config.learner.exploration.module_mut()
+    {
         // Its module reads the action values, here up to 100 where states are about 1: σ and with it the noise follow
         // every step of the optimiser that much further. So a smaller module, smaller steps, and more of them.
         module.hidden = vec![32];
@@ -262,7 +264,7 @@ fn with_profile(mut config: RunConfig, profile: Profile) -> RunConfig {
 
 /// Agents without ε stay as they are.
 fn with_epsilon(mut config: RunConfig, schedule: LinearSchedule) -> RunConfig {
-    if let Exploration::EpsGreedy { epsilon } = &mut config.learner.exploration {
+    if let Some(epsilon) = config.learner.exploration.epsilon_schedule() {
         *epsilon = schedule;
     }
     config
@@ -271,7 +273,7 @@ fn with_epsilon(mut config: RunConfig, schedule: LinearSchedule) -> RunConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sane_agent::CATALOGUE;
+    use sane_agent::catalogue;
 
     #[test]
     fn the_paper_preset_is_the_table_of_the_paper() {
@@ -283,7 +285,8 @@ mod tests {
         assert_eq!((batch_size, config.replay.capacity, config.replay.rewards), (32, 1_000_000, RewardForm::Clipped));
         let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = config.learner.optimiser;
         assert_eq!((learning_rate, beta_1, beta_2, epsilon), (6.25e-5, 0.9, 0.999, 1.5e-4));
-        assert_eq!(config.learner.exploration.epsilon(), Some(LinearSchedule::PAPER));
+        let Exploration::EpsGreedy(eps_greedy) = config.learner.exploration else { panic!("another agent") };
+        assert_eq!(eps_greedy.epsilon, LinearSchedule::PAPER);
         assert_eq!((config.learner.gamma, config.world.profile), (0.99, Profile::Paper));
     }
 
@@ -298,7 +301,8 @@ mod tests {
         ];
         for (world, presets) in worlds {
             assert_eq!(Preset::default_for(world).unwrap(), presets[0]);
-            for (preset, agent) in presets.iter().flat_map(|preset| CATALOGUE.map(|entry| (preset, entry.name))) {
+            let agents = catalogue().iter().map(|agent| agent.name);
+            for (preset, agent) in agents.flat_map(|agent| presets.iter().map(move |preset| (preset, agent))) {
                 let config = preset.config(world, agent).unwrap();
                 config.check().unwrap_or_else(|error| panic!("{world} {agent} {preset:?}: {error}"));
             }

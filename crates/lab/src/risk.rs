@@ -21,7 +21,7 @@ use crate::evaluate::{NoiseMode, View, play_episode};
 use crate::statistics::Spread;
 use crate::trained::Trained;
 use crate::world::WorldSource;
-use sane_agent::{CATALOGUE, Decision, Exploration};
+use sane_agent::{Decision, catalogue};
 use sane_record::{RiskSubject, SCHEMA_VERSION, SeenState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,9 +45,8 @@ impl Look<'_> {
         if self.trained.config.learner.exploration.module().is_some() {
             return Ok(());
         }
-        let has_module =
-            |name: &&str| Exploration::named(name).is_some_and(|exploration| exploration.module().is_some());
-        let agents = CATALOGUE.iter().map(|entry| entry.name).filter(has_module).collect();
+        let with_module = catalogue().iter().filter(|agent| agent.settings.module().is_some());
+        let agents = with_module.map(|agent| agent.name).collect();
         Err(LabError::NoSigma { agent: self.trained.config.agent.clone(), agents })
     }
 

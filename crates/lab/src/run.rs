@@ -86,6 +86,7 @@ impl Run {
 
     /// Begins an episode, in the world and in the replay.
     pub fn begin_episode(&mut self) -> Result<(), WorldFault> {
+        self.learner.begin_episode();
         self.rollout.begin_episode(&mut self.rng.env, Some(&mut self.replay))
     }
 
@@ -106,12 +107,12 @@ impl Run {
 
     /// ε now, for agents that have one.
     pub fn epsilon(&self) -> Option<f32> {
-        self.config.learner.exploration.epsilon().map(|schedule| schedule.at(self.clock.steps()))
+        self.config.learner.exploration.epsilon(self.clock.steps())
     }
 
     /// The mode of acting at this interaction.
     fn act_mode(&self) -> ActMode {
-        self.epsilon().map_or(ActMode::Noisy, |epsilon| ActMode::Explore { epsilon })
+        ActMode::Explore { now: self.clock.steps() }
     }
 
     /// The first event of a run.

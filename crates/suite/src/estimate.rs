@@ -131,7 +131,7 @@ fn measure(
     let (training, acting) = (mean(|plan| plan.interactions_per_second), mean(|plan| plan.acting_per_second));
     let modes = match suite.evaluation.noise {
         EvaluationNoise::None => 0,
-        EvaluationNoise::Both if config.learner.exploration.noise().is_some() => 2,
+        EvaluationNoise::Both if config.learner.exploration.is_noisy() => 2,
         _ => 1,
     };
     // Episodes of an evaluation are played in parallel on the threads of the run.

@@ -83,7 +83,7 @@ impl RunProgress {
 fn modes(config: &RunConfig, noise: EvaluationNoise) -> &'static [&'static str] {
     match noise {
         EvaluationNoise::None => &[],
-        _ if config.learner.exploration.noise().is_none() => &["off"],
+        _ if !config.learner.exploration.is_noisy() => &["off"],
         EvaluationNoise::Off => &["off"],
         EvaluationNoise::On => &["on"],
         EvaluationNoise::Both => &["off", "on"],

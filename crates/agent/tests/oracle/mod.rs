@@ -60,7 +60,7 @@ impl Inputs<'_> {
         let size = self.batch.size();
         let bytes = self.model.world.state_bytes();
         let q_features = match &config.exploration {
-            Exploration::QSane { q_features, .. } => *q_features,
+            Exploration::QSane(settings) => settings.q_features,
             _ => QFeatures::Clean,
         };
         let noise = |prefix: &str| pass_noise(self.trace, prefix);

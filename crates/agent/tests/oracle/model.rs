@@ -44,10 +44,10 @@ impl Model<'_> {
         let Some((noise, example)) = extras.noise else {
             return Values { q: self.head(params, &h, None), sigma: Vec::new() };
         };
-        if matches!(self.config.exploration, Exploration::EpsGreedy { .. }) {
+        if noise.is_empty() {
             return Values { q: self.head(params, &h, None), sigma: Vec::new() };
         }
-        if matches!(self.config.exploration, Exploration::NoisyNet { .. }) {
+        if matches!(self.config.exploration, Exploration::Noisynet(_)) {
             return Values { q: self.head(params, &h, Some((&[], noise, example))), sigma: Vec::new() };
         }
         let q: Vec<f64> = match extras.frozen {
@@ -109,7 +109,7 @@ impl Model<'_> {
     /// The dense layers; with noise, w̃ = w + σ·ε is built for this one state.
     fn head<N: Number>(&self, params: &Params<N>, h: &[N], noise: Option<(&[N], &PassNoise, usize)>) -> Vec<N> {
         let layers = self.config.network.hidden.len() + 1;
-        let noisy_net = matches!(self.config.exploration, Exploration::NoisyNet { .. });
+        let noisy_net = matches!(self.config.exploration, Exploration::Noisynet(_));
         let (weight_name, bias_name) = if noisy_net { ("weight_mu", "bias_mu") } else { ("weight", "bias") };
         let mut x = h.to_vec();
         let mut weights_before = 0;
@@ -120,12 +120,12 @@ impl Model<'_> {
             let (mut weight, mut bias) = (weight.clone(), bias.clone());
             if let Some((sigma, noise, example)) = noise {
                 let deviation = |place: usize, row: usize, column: Option<usize>| match &self.config.exploration {
-                    Exploration::NoisyNet { .. } => match column {
+                    Exploration::Noisynet(_) => match column {
                         Some(i) => params[&format!("fc{k}.weight_sigma")].1[row * l + i],
                         None => params[&format!("fc{k}.bias_sigma")].1[row],
                     },
-                    Exploration::SaneLayerwise { .. } => sigma[k - 1],
-                    Exploration::SaneWeightwise { .. } => sigma[weights_before + place],
+                    Exploration::SaneLayerwise(_) => sigma[k - 1],
+                    Exploration::SaneWeightwise(_) => sigma[weights_before + place],
                     _ => sigma[0],
                 };
                 let epsilon = LayerNoise { noise, example, k, l, m };
@@ -152,7 +152,7 @@ impl Model<'_> {
             return params["sigma"].1.clone();
         };
         let mut x = h.to_vec();
-        if matches!(self.config.exploration, Exploration::QSane { .. }) {
+        if self.config.exploration.reads_q_values() {
             x.extend(q);
         }
         x.extend(log_visits.map(N::constant));
@@ -189,8 +189,8 @@ impl Model<'_> {
             Objective::TdError => N::constant(0.0),
             Objective::Elbo { kl_weight } => {
                 let share = |g: usize| match &self.config.exploration {
-                    Exploration::SaneLayerwise { .. } => perturbed[g],
-                    Exploration::SaneWeightwise { .. } => 1.0,
+                    Exploration::SaneLayerwise(_) => perturbed[g],
+                    Exploration::SaneWeightwise(_) => 1.0,
                     _ => perturbed.iter().sum(),
                 };
                 let mut total = square;

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use sane_agent::{AgentConfig, AgentError, CATALOGUE, Exploration, NETWORK_PRESETS, NetworkSpec, ParameterCounts};
+use sane_agent::{AgentConfig, AgentError, NETWORK_PRESETS, NetworkSpec, ParameterCounts, catalogue};
 use sane_env::{EnvSpec, FrameSkip, FrameSpace, closest_name};
 use sane_stats::number_format::grouped;
 use serde::Serialize;
@@ -38,17 +38,17 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let world = preset_world(&args.preset, usize::from(args.actions))?;
     let network = NetworkSpec::for_world(&world);
     let mut rows = Vec::new();
-    for entry in CATALOGUE {
-        let Some(exploration) = Exploration::named(entry.name) else { continue };
-        let config = AgentConfig { exploration, network: network.clone(), ..AgentConfig::default() };
+    for agent in catalogue() {
+        let config =
+            AgentConfig { exploration: agent.settings.clone(), network: network.clone(), ..AgentConfig::default() };
         let (counts, refusal) = match ParameterCounts::of(&config, &world) {
             Ok(counts) => (Some(counts), None),
             Err(refusal @ AgentError::ModuleTooLarge { .. }) => (None, Some(refusal.to_string())),
             Err(other) => return Err(other.into()),
         };
         rows.push(Row {
-            name: entry.name,
-            what: entry.what,
+            name: agent.name,
+            what: agent.summary,
             main_parameters: counts.map(|counts| counts.main),
             exploration_parameters: counts.map(|counts| counts.exploration),
             not_on_this_network: refusal,

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use clap::Subcommand;
-use sane_lab::{KEYS, Layers, Preset, RunConfig, differences, resolve, to_toml};
+use sane_lab::{Layers, Preset, RunConfig, differences, keys, resolve, to_toml};
 use std::path::PathBuf;
 
 /// Show the settings of a run: resolved, compared, explained
@@ -117,7 +117,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
             }
         }
         Action::Keys => {
-            for key in KEYS {
+            for key in keys() {
                 output.result(format_args!("{:<42} {}", key.name, key.meaning));
             }
             output.result("\npresets:");

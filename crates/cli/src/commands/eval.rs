@@ -106,7 +106,7 @@ fn profile(name: Option<&str>, trained_in: Profile) -> Result<Profile, Failure> 
 /// Agents without noise are evaluated once.
 fn modes(wanted: Noise, trained: &Trained) -> &'static [NoiseMode] {
     match wanted {
-        _ if trained.config.learner.exploration.noise().is_none() => &[NoiseMode::Off],
+        _ if !trained.config.learner.exploration.is_noisy() => &[NoiseMode::Off],
         Noise::Off => &[NoiseMode::Off],
         Noise::On => &[NoiseMode::On],
         Noise::Both => &[NoiseMode::Off, NoiseMode::On],

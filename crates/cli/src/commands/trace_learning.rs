@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
 use safetensors::tensor::{Dtype, TensorView};
-use sane_agent::{AgentConfig, CATALOGUE, Learner, NamedTensor};
+use sane_agent::{AgentConfig, Learner, NamedTensor, catalogue};
 use sane_env::{Action, Element, EnvSpec, Stream, closest_name};
 use sane_replay::Batch;
 use std::collections::HashMap;
@@ -54,7 +54,7 @@ pub struct Args {
 pub fn run(args: Args, output: &Output) -> Outcome {
     let world = preset_world(&args.env_preset, usize::from(args.actions))?;
     let Some(config) = AgentConfig::named(&args.agent, &world) else {
-        let hint = match closest_name(&args.agent, CATALOGUE.iter().map(|entry| entry.name)) {
+        let hint = match closest_name(&args.agent, catalogue().iter().map(|entry| entry.name)) {
             Some(name) => format!("did you mean {name}?"),
             None => "`sane agents` lists them".to_owned(),
         };

@@ -1,4 +1,7 @@
-//! Every key of the configuration and what it means: `sane config keys`, and the list unknown keys are held against.
+//! Every key of the configuration and what it means: `sane config keys`, and the list unknown keys are compared with.
+
+use sane_agent::exploration_settings;
+use std::sync::LazyLock;
 
 /// A key that may stand in a file or behind `--set`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,8 +12,19 @@ pub struct Key {
     pub meaning: &'static str,
 }
 
-/// All keys, in the order of the file.
-pub const KEYS: [Key; 46] = [
+/// All keys, in the order of the file: the run's own, then those that the ways of exploring register.
+pub fn keys() -> &'static [Key] {
+    static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+        let registered = exploration_settings().iter().map(|setting| Key {
+            name: format!("learner.exploration.{}", setting.key).leak(),
+            meaning: setting.meaning,
+        });
+        OWN_KEYS.into_iter().chain(registered).collect()
+    });
+    &KEYS
+}
+
+const OWN_KEYS: [Key; 34] = [
     key("agent", "name of the agent; `sane agents` lists them"),
     key("seed", "seed of all random streams, 0 to 2^63 − 1"),
     key("world.name", "the world: an Atari game, minatar/<game>, deep-sea/<size>, risky-road, gym:<id>"),
@@ -45,21 +59,6 @@ pub const KEYS: [Key; 46] = [
     key("learner.network.hidden", "list of widths of the hidden dense layers"),
     key("learner.network.conv_bias", "whether convolutions have biases: true, false"),
     key("learner.exploration.kind", "how the agent explores; follows from the agent's name"),
-    key("learner.exploration.epsilon.first", "eps-greedy: first ε, a probability"),
-    key("learner.exploration.epsilon.last", "eps-greedy: last ε, a probability"),
-    key("learner.exploration.epsilon.hold", "eps-greedy: interactions at the first ε"),
-    key("learner.exploration.epsilon.decay", "eps-greedy: interactions from the first ε to the last"),
-    key("learner.exploration.sigma_0", "noisynet: deviations start at sigma_0/√inputs"),
-    key("learner.exploration.initial_sigma", "sane-constant: first value of the one σ"),
-    key("learner.exploration.q_features", "q-sane: which action values the module reads when learning: clean, noisy"),
-    key("learner.exploration.module.hidden", "sane agents: widths of the module's hidden layers"),
-    key("learner.exploration.module.sigma", "sane agents: form of σ: linear (the paper's) or softplus (positive)"),
-    key("learner.exploration.module.visit_counts", "sane agents: whether visit counts are a feature: true, false"),
-    key("learner.exploration.noise.form", "noisy agents: factored (the paper's) or independent (slow)"),
-    key(
-        "learner.exploration.noise.shared_by",
-        "noisy agents: whether a batch shares one draw (batch) or not (example)",
-    ),
 ];
 
 const fn key(name: &'static str, meaning: &'static str) -> Key {
@@ -71,13 +70,13 @@ mod tests {
     use super::*;
     use crate::config::flat;
     use crate::preset::Preset;
-    use sane_agent::CATALOGUE;
+    use sane_agent::catalogue;
     use std::collections::BTreeSet;
 
     #[test]
     fn every_key_of_every_agent_has_its_meaning_and_every_meaning_its_key() {
-        let known: BTreeSet<&str> = KEYS.iter().map(|key| key.name).collect();
-        let mut met: BTreeSet<String> = CATALOGUE
+        let known: BTreeSet<&str> = keys().iter().map(|key| key.name).collect();
+        let mut met: BTreeSet<String> = catalogue()
             .iter()
             .flat_map(|entry| flat(&Preset::Paper.config("boxing", entry.name).unwrap()).into_keys())
             .collect();

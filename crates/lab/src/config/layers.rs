@@ -1,8 +1,8 @@
 //! A configuration in layers: preset, then a file, then single assignments. Keys are dotted names; what no layer mentions
 //! stays as the preset has it.
 
-use super::{ConfigError, KEYS, RunConfig};
-use sane_agent::CATALOGUE;
+use super::{ConfigError, RunConfig, keys};
+use sane_agent::catalogue;
 use sane_env::closest_name;
 use std::collections::BTreeMap;
 use std::fs;
@@ -68,10 +68,10 @@ impl Layers {
     /// Adds the assignments of a table that stands in `place`.
     pub fn table(&mut self, place: String, table: Table) -> Result<(), ConfigError> {
         for key in flatten_table(&table).into_keys() {
-            let is_known = KEYS.iter().any(|known| known.name == key) || key.starts_with("world.kwargs.");
+            let is_known = keys().iter().any(|known| known.name == key) || key.starts_with("world.kwargs.");
             if !is_known {
                 let last = key.rsplit('.').next().unwrap_or_default();
-                let names = || KEYS.iter().map(|known| known.name);
+                let names = || keys().iter().map(|known| known.name);
                 // `--set gamma=…` means learner.gamma: a last part that fits exactly wins over a similar whole.
                 let suggestion =
                     names().find(|name| name.rsplit('.').next() == Some(last)).or_else(|| closest_name(&key, names()));
@@ -117,7 +117,7 @@ pub fn differences(first: &RunConfig, second: &RunConfig) -> Differences {
 
 /// The error for an agent nobody knows.
 pub(crate) fn unknown_agent(name: &str) -> ConfigError {
-    let suggestion = closest_name(name, CATALOGUE.iter().map(|entry| entry.name)).map(str::to_owned);
+    let suggestion = closest_name(name, catalogue().iter().map(|entry| entry.name)).map(str::to_owned);
     ConfigError::UnknownName { kind: "agent", name: name.into(), suggestion }
 }
 

@@ -25,14 +25,20 @@ impl RunConfig {
 
     /// The catalogue's name and the exploration in force must be of one kind.
     fn check_agent(&self) -> Result<(), ConfigError> {
-        let named = Exploration::named(&self.agent).ok_or_else(|| super::layers::unknown_agent(&self.agent))?;
-        let kind = std::mem::discriminant::<Exploration>;
-        if kind(&named) == kind(&self.learner.exploration) {
+        let exploration = &self.learner.exploration;
+        let expected = match exploration {
+            Exploration::Custom(_) => self.agent.clone(),
+            _ => match Exploration::named(&self.agent) {
+                Some(named) => named.kind().to_owned(),
+                None => return Err(super::layers::unknown_agent(&self.agent)),
+            },
+        };
+        if exploration.kind() == expected {
             return Ok(());
         }
         Err(ConfigError::OutOfRange {
             key: "learner.exploration.kind",
-            value: format!("{:?}", self.learner.exploration).split([' ', '{']).next().unwrap_or_default().to_owned(),
+            value: exploration.kind().to_owned(),
             expected: format!("the kind of the agent {}", self.agent),
         })
     }

@@ -66,7 +66,7 @@ fn future(
     settings: &FutureSettings,
     noise: &mut Stream,
 ) -> Result<Future, WorldFault> {
-    let mode = ActMode::Explore { epsilon: settings.epsilon };
+    let mode = ActMode::EpsilonGreedy { epsilon: settings.epsilon };
     let (mut action, mut discount, mut discounted_return) = (first, 1.0, 0.0);
     for t in 0..settings.horizon {
         if 0 < t {

@@ -8,7 +8,7 @@ use super::Measurements;
 use crate::commands::agents::preset_world;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use sane_agent::{ActMode, AgentConfig, Exploration, Learner, Phase, Probe};
+use sane_agent::{ActMode, AgentConfig, LearnPhase, Learner, ParameterCounts, PhaseObserver};
 use sane_env::{Action, Element, EnvSpec, Stream};
 use sane_nn::Kernel;
 use sane_replay::Batch;
@@ -95,7 +95,7 @@ struct Row {
     train: Measurements,
     act: Measurements,
     gflop: f64,
-    phases: [f64; Phase::ALL.len()],
+    phases: [f64; LearnPhase::ALL.len()],
 }
 
 impl Row {
@@ -106,7 +106,7 @@ impl Row {
 
 fn agent(name: &str, world: &EnvSpec) -> Result<AgentConfig, Failure> {
     AgentConfig::named(name, world).ok_or_else(|| {
-        let known = sane_agent::CATALOGUE.map(|entry| entry.name);
+        let known = sane_agent::catalogue().iter().map(|agent| agent.name);
         let hint =
             sane_env::closest_name(name, known).map_or(String::new(), |close| format!("; did you mean {close}?"));
         Failure::Usage(format!("there is no agent called {name}{hint} (`sane agents` lists them)"))
@@ -116,14 +116,14 @@ fn agent(name: &str, world: &EnvSpec) -> Result<AgentConfig, Failure> {
 /// Times the phases of learn steps and keeps the minimum of each.
 struct PhaseTimer {
     last: Instant,
-    minimum: [f64; Phase::ALL.len()],
-    current: [f64; Phase::ALL.len()],
+    minimum: [f64; LearnPhase::ALL.len()],
+    current: [f64; LearnPhase::ALL.len()],
 }
 
-impl Probe for PhaseTimer {
-    fn finished(&mut self, phase: Phase) {
+impl PhaseObserver for PhaseTimer {
+    fn finished(&mut self, phase: LearnPhase) {
         let time = Instant::now();
-        let i = Phase::ALL.iter().position(|&known| known == phase).expect("all phases are listed");
+        let i = LearnPhase::ALL.iter().position(|&known| known == phase).expect("all phases are listed");
         self.current[i] += (time - self.last).as_secs_f64();
         self.last = time;
     }
@@ -151,7 +151,7 @@ impl Bench {
             *action = Action((i % ACTIONS) as u16);
             *reward = (i % 3) as f32 - 1.0;
         }
-        let none = [0.0; Phase::ALL.len()];
+        let none = [0.0; LearnPhase::ALL.len()];
         Ok(Self {
             learner: Learner::on_kernel(config, world, &mut Stream::named(1, "init"), kernel)?,
             noise: Stream::named(1, "noise"),
@@ -168,10 +168,10 @@ impl Bench {
         let start = Instant::now();
         loop {
             let timer = &mut self.timer;
-            timer.current = [0.0; Phase::ALL.len()];
+            timer.current = [0.0; LearnPhase::ALL.len()];
             timer.last = Instant::now();
             let started = timer.last;
-            self.learner.learn_watched(&self.batch, &mut self.noise, timer)?;
+            self.learner.learn_observed(&self.batch, &mut self.noise, timer)?;
             self.train_times.push(started.elapsed().as_secs_f64());
             for (minimum, current) in timer.minimum.iter_mut().zip(timer.current) {
                 *minimum = minimum.min(current);
@@ -221,11 +221,8 @@ fn gflop(config: &AgentConfig, world: &EnvSpec) -> Result<f64, Failure> {
     }
     let widths = config.network.dense_widths(world)?;
     let dense: usize = widths.windows(2).map(|ends| 4 * ends[0] * ends[1]).sum();
-    products += if matches!(config.exploration, Exploration::NoisyNet { .. }) { 2 * dense } else { dense };
-    if let Some(module) = config.exploration.module() {
-        let ends: Vec<usize> = [widths[0]].into_iter().chain(module.hidden.iter().copied()).chain([1]).collect();
-        products += ends.windows(2).map(|ends| 4 * ends[0] * ends[1]).sum::<usize>();
-    }
+    // Every weight is used twice forward (online and target network) and twice backward (input and weight gradient).
+    products += dense + 4 * ParameterCounts::of(config, world)?.exploration;
     Ok(2.0 * (BATCH * products) as f64 / 1e9)
 }
 
@@ -233,7 +230,7 @@ fn as_json(rows: &[Row], threads: usize, peak: f64, kernel: Kernel) -> Value {
     let agents: Map<String, Value> = rows
         .iter()
         .map(|row| {
-            let phases: Map<String, Value> = Phase::ALL
+            let phases: Map<String, Value> = LearnPhase::ALL
                 .iter()
                 .zip(row.phases)
                 .map(|(phase, time)| (phase.name().to_owned(), json!(time * 1e3)))
@@ -273,7 +270,7 @@ fn as_table(rows: &[Row], threads: usize, peak: f64, kernel: Kernel) -> Vec<Stri
         ));
     }
     lines.push(String::new());
-    let heads: String = Phase::ALL.iter().map(|phase| format!("{:>16}", phase.name())).collect();
+    let heads: String = LearnPhase::ALL.iter().map(|phase| format!("{:>16}", phase.name())).collect();
     lines.push(format!("{:<24}{heads}", "phases, minimum ms"));
     for row in rows {
         let times: String = row.phases.iter().map(|time| format!("{:>16.3}", time * 1e3)).collect();

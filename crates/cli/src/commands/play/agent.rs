@@ -47,7 +47,7 @@ impl AgentSession {
         let world = source.make(0)?;
         let (stack, frame) = (FrameStack::new(world.spec()), vec![0; world.spec().frame.bytes()]);
         let unset = || Stream::named(args.start_seed, "replaced by the first episode");
-        let has_noise = trained.config.learner.exploration.noise().is_some();
+        let has_noise = trained.config.learner.exploration.is_noisy();
         let mut session = Self {
             title: format!("{}, {}", world.spec().name, trained.config.agent),
             policy: trained.learner.policy(),

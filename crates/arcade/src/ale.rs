@@ -29,7 +29,7 @@ const UNSEEN: RenderMode = RenderMode::CollisionsOnly;
 
 /// What is set before a game is loaded. The default is ALE's, without sticky actions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct AleSettings {
     /// Seed of the generator for sticky actions and for Adventure's mode selection.
     pub seed: u32,
     /// Probability that a frame repeats the previous action instead of taking the new one.
@@ -49,7 +49,7 @@ pub enum LifeLoss {
     Truncates,
 }
 
-impl Default for Settings {
+impl Default for AleSettings {
     fn default() -> Self {
         Self {
             seed: 0,
@@ -80,7 +80,7 @@ fn listed(numbers: &[u32]) -> String {
 #[derive(Debug, Clone)]
 pub struct Ale {
     game: &'static Game,
-    settings: Settings,
+    settings: AleSettings,
     tv: TvFormat,
     console: Console,
     state: AleState,
@@ -109,7 +109,7 @@ pub struct AleSnapshot {
 
 impl Ale {
     /// Inserts the cartridge, detects the television standard by running 60 frames, and resets the game once.
-    pub fn load(game: &'static Game, rom: &[u8], settings: Settings) -> Result<Self, AleError> {
+    pub fn load(game: &'static Game, rom: &[u8], settings: AleSettings) -> Result<Self, AleError> {
         let cartridge =
             Cartridge::new(game.cartridge, rom).map_err(|source| AleError::Cartridge { game: game.name, source })?;
         let mut config = ConsoleConfig {
@@ -168,7 +168,7 @@ impl Ale {
         self.render_deferred();
     }
 
-    /// Holds `action` for [`Settings::frame_skip`] frames and returns the sum of their rewards.
+    /// Holds `action` for [`AleSettings::frame_skip`] frames and returns the sum of their rewards.
     pub fn act(&mut self, action: Joystick) -> i32 {
         (0..self.settings.frame_skip).map(|_| self.act_frame(action, RenderMode::Full)).sum()
     }
@@ -211,7 +211,7 @@ impl Ale {
         self.state.status.over
     }
 
-    /// Whether a limit of the [`Settings`] has cut the episode.
+    /// Whether a limit of the [`AleSettings`] has cut the episode.
     pub fn is_truncated(&self) -> bool {
         let too_long = self.settings.max_episode_frames.is_some_and(|limit| limit <= self.state.episode_frames);
         let life_lost = self.settings.life_loss == LifeLoss::Truncates && self.lives() < self.game.rules.initial.lives;

@@ -1,7 +1,7 @@
 //! A game as an [`Environment`]: no-op start, frame skip, preprocessing, life signal, time limit. In: actions; out: 84×84
 //! luma frames (or RAM), raw rewards, endings.
 
-use crate::ale::{Ale, AleError, AleSnapshot, LifeLoss, Settings};
+use crate::ale::{Ale, AleError, AleSettings, AleSnapshot, LifeLoss};
 use crate::game::Game;
 use crate::joystick::Joystick;
 use crate::preprocess::{Preprocessor, SIDE};
@@ -50,7 +50,7 @@ impl AtariEnv {
     /// Loads `game` from its ROM. The environment must be [reset](Environment::reset) before the first step.
     pub fn new(game: &'static Game, rom: &[u8], options: AtariOptions) -> Result<Self, AleError> {
         let profile = options.profile.spec();
-        let settings = Settings {
+        let settings = AleSettings {
             seed: options.seed,
             repeat_action_probability: profile.repeat_action_probability,
             frame_skip: 1,

@@ -6,7 +6,7 @@
 //!                  Game: cartridge, modes, actions, rules                  │
 //!                                                                          ▼
 //!                 AtariEnv: no-op start, frame skip, 84×84 luma by Profile, life signal ──▶ sane_env::Environment
-//! Trace ──▶ Trace::compare ──▶ Comparison: every recorded frame of ale-py against this emulator
+//! Trace ──▶ Trace::compare ──▶ TraceComparison: every recorded frame of ale-py against this emulator
 //! ```
 //!
 //! Read `game.rs` (the table), `rules.rs` (RAM → score, lives, game over), `ale.rs` (loading, reset, frames), then
@@ -45,14 +45,14 @@ mod rom;
 mod rules;
 mod trace;
 
-pub use ale::{Ale, AleError, AleSnapshot, LifeLoss, Settings};
+pub use ale::{Ale, AleError, AleSettings, AleSnapshot, LifeLoss};
 pub use atari_env::{AtariEnv, AtariOptions, Observation};
 pub use game::{Game, Port, UnknownGame};
 pub use joystick::Joystick;
 pub use preprocess::{Preprocessor, SIDE};
 pub use profile::{ActionSet, LifeSignal, Profile, ProfileSpec, Resize};
 pub use rom::{LocationKind, RomError, RomEvent, RomLocation, Roms, fetch_into, md5_hex};
-pub use trace::{Comparison, Difference, RecordKind, Trace, TraceError, TraceHeader, TraceRecord};
+pub use trace::{RecordKind, Trace, TraceComparison, TraceDifference, TraceError, TraceHeader, TraceRecord};
 
 pub use sane_vcs::RenderMode;
 

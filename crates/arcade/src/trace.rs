@@ -1,5 +1,5 @@
 //! Recorded runs of the Arcade Learning Environment, and the comparison of this emulator with them. In: a gzipped trace
-//! file; out: a [`Trace`], and with the ROM a [`Comparison`] of every recorded frame.
+//! file; out: a [`Trace`], and with the ROM a [`TraceComparison`] of every recorded frame.
 //!
 //! ```text
 //! magic "ALETRC02" · name length u8, name · MD5 of the ROM, 16 bytes · width u16 · height u16 · frames u32 ·
@@ -9,7 +9,7 @@
 //! pairs (index, value) · with a key screen: width × height colour indices            (little endian, whole file gzipped)
 //! ```
 
-use crate::ale::{Ale, AleError, Settings};
+use crate::ale::{Ale, AleError, AleSettings};
 use crate::game::Game;
 use crate::joystick::Joystick;
 use std::io::Read;
@@ -70,17 +70,17 @@ pub enum RecordKind {
 
 /// The result of replaying a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comparison {
+pub struct TraceComparison {
     /// Frames that were acted.
     pub frames: u64,
     /// States (after loading, each reset and each frame) that differ in anything.
     pub differences: u64,
-    pub first: Option<Difference>,
+    pub first: Option<TraceDifference>,
 }
 
 /// A field that differs from the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct TraceDifference {
     /// The state: `header`, `loaded`, `reset 3`, `frame 512`.
     pub at: String,
     pub field: String,
@@ -119,15 +119,20 @@ impl Trace {
 
     /// Replays the run on a freshly loaded `game`, without sticky actions and frame skip, and compares every state with
     /// its record. Calls `on_frame` for each frame.
-    pub fn compare(&self, game: &'static Game, rom: &[u8], mut on_frame: impl FnMut()) -> Result<Comparison, AleError> {
-        let mut ale = Ale::load(game, rom, Settings::default())?;
+    pub fn compare(
+        &self,
+        game: &'static Game,
+        rom: &[u8],
+        mut on_frame: impl FnMut(),
+    ) -> Result<TraceComparison, AleError> {
+        let mut ale = Ale::load(game, rom, AleSettings::default())?;
         if let Some(mode) = self.mode {
             ale.set_mode(mode)?;
         }
         if let Some(difficulty) = self.difficulty {
             ale.set_difficulty(difficulty)?;
         }
-        let mut comparison = Comparison { frames: 0, differences: 0, first: compare_header(&ale, &self.header) };
+        let mut comparison = TraceComparison { frames: 0, differences: 0, first: compare_header(&ale, &self.header) };
         comparison.differences += u64::from(comparison.first.is_some());
         let mut resets = 0;
         for record in &self.records {
@@ -148,7 +153,7 @@ impl Trace {
             };
             if let Some((field, recorded, found)) = compare_state(&ale, reward, record) {
                 comparison.differences += 1;
-                comparison.first.get_or_insert(Difference { at, field, recorded, found });
+                comparison.first.get_or_insert(TraceDifference { at, field, recorded, found });
             }
         }
         Ok(comparison)
@@ -158,12 +163,12 @@ impl Trace {
 /// Field, recorded value, found value.
 type Mismatch = (String, String, String);
 
-fn compare_header(ale: &Ale, header: &TraceHeader) -> Option<Difference> {
+fn compare_header(ale: &Ale, header: &TraceHeader) -> Option<TraceDifference> {
     let actions: Vec<u8> = ale.game().minimal_actions.iter().map(|action| action.id()).collect();
     let pixels = usize::from(header.width) * usize::from(header.height);
     let (field, recorded, found) = differs("minimal actions", &header.minimal_actions, &actions)
         .or_else(|| differs("screen size", &pixels, &ale.screen().len()))?;
-    Some(Difference { at: "header".to_owned(), field, recorded, found })
+    Some(TraceDifference { at: "header".to_owned(), field, recorded, found })
 }
 
 /// The first field that differs; the RAM byte or the pixel is named if the record holds them.

@@ -34,7 +34,7 @@ struct DeferredRun {
     requested: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Buffer {
     rows: Vec<PixelRow>,
     deferred: Vec<DeferredRun>,

@@ -1,12 +1,15 @@
 //! What an agent is given: preprocessed frames of every profile against ale-py (`golden/atari/profiles.csv`, made by
 //! `golden/atari/make_profiles.py`), the RAM observation, and a lost life that truncates inside a frame skip.
 
-use crate::{game_and_rom, golden};
-use sane_arcade::{Ale, AtariEnv, AtariOptions, Joystick, LifeLoss, Observation, Profile, Settings};
+use crate::{game_and_rom, golden, is_left_out};
+use sane_arcade::{Ale, AleSettings, AtariEnv, AtariOptions, Joystick, LifeLoss, Observation, Profile};
 use sane_env::{Action, Environment, Stream};
 
 #[test]
 fn frames_and_rewards_of_every_profile_equal_those_made_from_ale_py() {
+    if is_left_out() {
+        return;
+    }
     let table = std::fs::read_to_string(golden("profiles.csv")).unwrap();
     let rows: Vec<&str> = table.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
     assert!(33 <= rows.len(), "only {} rows", rows.len());
@@ -45,6 +48,9 @@ fn play(name: &str, profile: Profile) -> String {
 
 #[test]
 fn the_ram_observation_is_the_128_bytes_of_ram() {
+    if is_left_out() {
+        return;
+    }
     let (game, rom) = game_and_rom("boxing");
     let options = AtariOptions { observation: Observation::Ram, ..AtariOptions::default() };
     let mut env = AtariEnv::new(game, &rom, options).unwrap();
@@ -58,9 +64,9 @@ fn the_ram_observation_is_the_128_bytes_of_ram() {
 /// Plays the same actions with a frame skip of four and frame by frame until the first life is lost.
 fn check_truncation(name: &str) {
     let (game, rom) = game_and_rom(name);
-    let settings = Settings { frame_skip: 4, life_loss: LifeLoss::Truncates, ..Settings::default() };
+    let settings = AleSettings { frame_skip: 4, life_loss: LifeLoss::Truncates, ..AleSettings::default() };
     let mut skipping = Ale::load(game, &rom, settings).unwrap();
-    let mut single = Ale::load(game, &rom, Settings::default()).unwrap();
+    let mut single = Ale::load(game, &rom, AleSettings::default()).unwrap();
     skipping.reset_game();
     single.reset_game();
     let lives = single.lives();
@@ -91,5 +97,8 @@ fn check_truncation(name: &str) {
 
 #[test]
 fn a_lost_life_truncates_the_episode_inside_a_skip_of_four() {
+    if is_left_out() {
+        return;
+    }
     ["asterix", "seaquest", "riverraid"].into_iter().for_each(check_truncation);
 }

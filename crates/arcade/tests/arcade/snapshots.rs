@@ -1,7 +1,7 @@
 //! Snapshots are complete: restored into a freshly loaded game they continue bit for bit.
 
-use crate::game_and_rom;
-use sane_arcade::{Ale, AleSnapshot, AtariEnv, AtariOptions, Game, Joystick, Profile, Settings};
+use crate::{game_and_rom, is_left_out};
+use sane_arcade::{Ale, AleSettings, AleSnapshot, AtariEnv, AtariOptions, Game, Joystick, Profile};
 use sane_env::{Action, Environment, SnapshotError, Stream};
 
 /// Everything observable after an action.
@@ -18,7 +18,7 @@ fn act(ale: &mut Ale, choice: &mut Stream) -> (i32, i32, bool, u32, u32) {
 
 fn check_round_trip(name: &str, frames_before: u32) {
     let (game, rom) = game_and_rom(name);
-    let settings = Settings { seed: 5, repeat_action_probability: 0.25, ..Settings::default() };
+    let settings = AleSettings { seed: 5, repeat_action_probability: 0.25, ..AleSettings::default() };
     let mut original = Ale::load(game, &rom, settings.clone()).unwrap();
     original.reset_game();
     let mut choice = Stream::named(9, name);
@@ -40,22 +40,34 @@ fn check_round_trip(name: &str, frames_before: u32) {
 
 #[test]
 fn a_restored_game_continues_bit_for_bit_in_all_games_of_the_paper() {
+    if is_left_out() {
+        return;
+    }
     Game::PAPER_GAMES.iter().for_each(|name| check_round_trip(name, 333));
 }
 
 /// After its reset Q*bert is in the middle of a frame that has not ended.
 #[test]
 fn qbert_continues_bit_for_bit_from_the_middle_of_a_frame() {
+    if is_left_out() {
+        return;
+    }
     check_round_trip("qbert", 0);
 }
 
 #[test]
 fn cartridges_with_ram_and_with_a_chip_continue_bit_for_bit() {
+    if is_left_out() {
+        return;
+    }
     ["klax", "pitfall2", "montezuma_revenge", "robotank", "pong"].iter().for_each(|name| check_round_trip(name, 100));
 }
 
 #[test]
 fn an_environment_and_its_fork_and_its_restored_twin_agree() {
+    if is_left_out() {
+        return;
+    }
     for profile in Profile::ALL {
         let (game, rom) = game_and_rom("seaquest");
         let options = AtariOptions { profile, seed: 3, ..AtariOptions::default() };
@@ -84,6 +96,9 @@ fn an_environment_and_its_fork_and_its_restored_twin_agree() {
 
 #[test]
 fn only_profiles_with_sticky_actions_have_chance_to_redraw() {
+    if is_left_out() {
+        return;
+    }
     for (profile, has_chance) in [(Profile::Paper, false), (Profile::Machado, true)] {
         let (game, rom) = game_and_rom("seaquest");
         let mut world = AtariEnv::new(game, &rom, AtariOptions { profile, ..AtariOptions::default() }).unwrap();
@@ -104,6 +119,9 @@ fn only_profiles_with_sticky_actions_have_chance_to_redraw() {
 
 #[test]
 fn a_snapshot_of_another_game_or_a_cut_one_is_an_error_and_changes_nothing() {
+    if is_left_out() {
+        return;
+    }
     let env = |name: &str| {
         let (game, rom) = game_and_rom(name);
         let mut env = AtariEnv::new(game, &rom, AtariOptions::default()).unwrap();

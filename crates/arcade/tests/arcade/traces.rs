@@ -1,7 +1,7 @@
 //! Recorded runs of ale-py replay without a difference: 6000 frames of each of the paper's games, 800 of each other game.
 
-use crate::{game_and_rom, golden};
-use sane_arcade::{Comparison, Game, Trace, TraceError};
+use crate::{game_and_rom, golden, is_left_out};
+use sane_arcade::{Game, Trace, TraceComparison, TraceError};
 use std::io::{Read, Write};
 
 fn check(path: &str) {
@@ -9,17 +9,23 @@ fn check(path: &str) {
     let (game, rom) = game_and_rom(&trace.header.game);
     assert_eq!(trace.header.md5, game.md5);
     let found = trace.compare(game, &rom, || {}).unwrap_or_else(|error| panic!("{error}"));
-    let expected = Comparison { frames: trace.header.frames.into(), differences: 0, first: None };
+    let expected = TraceComparison { frames: trace.header.frames.into(), differences: 0, first: None };
     assert_eq!(found, expected, "{path}");
 }
 
 #[test]
 fn the_first_six_games_of_the_paper_replay_without_a_difference() {
+    if is_left_out() {
+        return;
+    }
     Game::PAPER_GAMES[..6].iter().for_each(|name| check(&format!("{name}.trc.gz")));
 }
 
 #[test]
 fn the_other_five_games_of_the_paper_replay_without_a_difference() {
+    if is_left_out() {
+        return;
+    }
     Game::PAPER_GAMES[6..].iter().for_each(|name| check(&format!("{name}.trc.gz")));
 }
 
@@ -32,16 +38,25 @@ fn check_other_games(half: usize) {
 
 #[test]
 fn the_other_93_games_replay_without_a_difference_first_half() {
+    if is_left_out() {
+        return;
+    }
     check_other_games(0);
 }
 
 #[test]
 fn the_other_93_games_replay_without_a_difference_second_half() {
+    if is_left_out() {
+        return;
+    }
     check_other_games(1);
 }
 
 #[test]
 fn a_changed_reward_is_named_with_frame_and_both_values() {
+    if is_left_out() {
+        return;
+    }
     let mut trace = Trace::read(&golden("boxing.trc.gz")).unwrap();
     let (game, rom) = game_and_rom("boxing");
     trace.records.truncate(52);

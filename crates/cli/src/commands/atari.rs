@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use clap::Subcommand;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use sane_arcade::{Ale, Comparison, Game, Joystick, Roms, Settings, Trace};
+use sane_arcade::{Ale, AleSettings, Game, Joystick, Roms, Trace, TraceComparison};
 use sane_env::Mt19937;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -71,7 +71,7 @@ struct ReplayArgs {
 fn replay_files(args: &ReplayArgs, output: &Output) -> Outcome {
     let roms = Roms::new(args.roms.folder());
     let bar = output.progress_bar(0, "frames");
-    let results: Vec<(&PathBuf, anyhow::Result<Comparison>)> = args
+    let results: Vec<(&PathBuf, anyhow::Result<TraceComparison>)> = args
         .files
         .par_iter()
         .map(|path| {
@@ -94,7 +94,7 @@ fn replay_files(args: &ReplayArgs, output: &Output) -> Outcome {
     Err(Failure::Failed(anyhow!("{failed} of {} files differ or cannot be replayed", results.len())))
 }
 
-fn replay_file(path: &Path, roms: &Roms, bar: &ProgressBar, output: Output) -> anyhow::Result<Comparison> {
+fn replay_file(path: &Path, roms: &Roms, bar: &ProgressBar, output: Output) -> anyhow::Result<TraceComparison> {
     let trace = Trace::read(path)?;
     let game = Game::named(&trace.header.game)?;
     if trace.header.md5 != game.md5 {
@@ -109,11 +109,11 @@ fn replay_file(path: &Path, roms: &Roms, bar: &ProgressBar, output: Output) -> a
     trace.compare(game, &rom, || bar.inc(1)).with_context(|| path.display().to_string())
 }
 
-fn line_about(path: &Path, result: &anyhow::Result<Comparison>) -> String {
+fn line_about(path: &Path, result: &anyhow::Result<TraceComparison>) -> String {
     let path = path.display();
     match result {
         Err(error) => format!("{path}: not replayed: {error:#}"),
-        Ok(Comparison { frames, differences, first }) => {
+        Ok(TraceComparison { frames, differences, first }) => {
             let line = format!("{path}: {frames} frames, {differences} differences");
             first.as_ref().map_or(line.clone(), |first| {
                 let (at, field) = (&first.at, &first.field);
@@ -123,8 +123,8 @@ fn line_about(path: &Path, result: &anyhow::Result<Comparison>) -> String {
     }
 }
 
-fn as_json(results: &[(&PathBuf, anyhow::Result<Comparison>)]) -> Value {
-    let file = |(path, result): &(&PathBuf, anyhow::Result<Comparison>)| {
+fn as_json(results: &[(&PathBuf, anyhow::Result<TraceComparison>)]) -> Value {
+    let file = |(path, result): &(&PathBuf, anyhow::Result<TraceComparison>)| {
         let path = path.display().to_string();
         match result {
             Err(error) => json!({"file": path, "error": format!("{error:#}")}),
@@ -189,7 +189,7 @@ fn trace(args: &TraceArgs, output: &Output) -> Outcome {
     let game = Game::named(&args.game).map_err(Failure::usage)?;
     let tokens = tokens(args, game)?;
     let rom = Roms::new(args.roms.folder()).load(game, &mut |message| output.note(message))?;
-    let settings = Settings { seed: args.seed, repeat_action_probability: args.sticky, ..Settings::default() };
+    let settings = AleSettings { seed: args.seed, repeat_action_probability: args.sticky, ..AleSettings::default() };
     let mut ale = Ale::load(game, &rom, settings)?;
     args.mode.map_or(Ok(()), |mode| ale.set_mode(mode)).map_err(Failure::usage)?;
     args.difficulty.map_or(Ok(()), |difficulty| ale.set_difficulty(difficulty)).map_err(Failure::usage)?;

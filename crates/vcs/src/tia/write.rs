@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_player_that_is_reset_is_not_shown_again_on_that_line() {
-        // Reset at cycle 40 of the line it stands at 3 · 40 − 68 + 5.
+        // A reset at cycle 40 of the line sets position 3 · 40 − 68 + 5.
         assert_eq!(pixels_after(40, 60), [vec![57], vec![117]], "shown before the reset, then not until the next line");
         assert_eq!(pixels_after(60, 40), [vec![], vec![57]]);
     }

@@ -11,7 +11,7 @@ use crate::args::RomsOption;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use indicatif::ProgressBar;
-use sane_arcade::{Ale, AtariEnv, AtariOptions, Game, Joystick, RenderMode, Roms, Settings};
+use sane_arcade::{Ale, AleSettings, AtariEnv, AtariOptions, Game, Joystick, RenderMode, Roms};
 use sane_env::{Action, Environment, FrameStack, Stream};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
@@ -101,7 +101,7 @@ fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> R
 
 /// One frame per action; a rendered screen is also converted to grayscale.
 fn act_round(game: &'static Game, rom: &[u8], frames: u64, render: RenderMode) -> Result<f64, Failure> {
-    let mut ale = Ale::load(game, rom, Settings::default())?;
+    let mut ale = Ale::load(game, rom, AleSettings::default())?;
     ale.reset_game();
     let mut draws = Stream::named(1, "actions");
     let actions: Vec<Joystick> = (0..frames).map(|_| pick(&game.minimal_actions, &mut draws)).collect();

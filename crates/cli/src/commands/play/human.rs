@@ -5,7 +5,7 @@ use super::{Args, CONSOLE_RATE, SMALL_WORLD_RATE, Session, format_score};
 use crate::failure::{Failure, classify};
 use crate::output::Output;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
-use sane_arcade::{Ale, Joystick, Profile, RenderMode, Roms, Settings};
+use sane_arcade::{Ale, AleSettings, Joystick, Profile, RenderMode, Roms};
 use sane_env::{Action, Environment, Picture, Stream, WorldFault};
 use sane_lab::{WorldConfig, WorldKind, WorldSource};
 use std::path::Path;
@@ -95,7 +95,7 @@ impl Game {
         let kind = WorldKind::of(&args.target).map_err(Failure::usage)?;
         if let WorldKind::Atari(game) = kind {
             let rom = Roms::new(args.roms.folder()).load(game, &mut |message| output.note(message))?;
-            let settings = Settings { seed: args.start_seed as u32, ..Settings::default() };
+            let settings = AleSettings { seed: args.start_seed as u32, ..AleSettings::default() };
             return Ok(Self::Console(Box::new(Ale::load(game, &rom, settings)?)));
         }
         let config = WorldConfig::new(&args.target, Profile::Paper);

@@ -146,18 +146,28 @@ impl Console {
             random: self.random.clone(),
         }
     }
-}
 
-#[cfg(test)]
-impl Console {
-    pub(crate) fn board_mut(&mut self) -> &mut Board {
-        &mut self.board
+    /// Restores a snapshot of the same kind of cartridge; an error changes nothing.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotMismatch> {
+        let expected = self.board.cartridge.kind();
+        if snapshot.kind != expected {
+            return Err(SnapshotMismatch::Cartridge { found: snapshot.kind, expected });
+        }
+        if !snapshot.is_valid() {
+            return Err(SnapshotMismatch::Damaged);
+        }
+        self.config = snapshot.config;
+        self.board.cartridge.set_state(snapshot.cartridge);
+        self.board.registers = snapshot.registers;
+        self.board.ram = snapshot.ram;
+        self.board.riot = snapshot.riot;
+        self.board.tia = snapshot.tia;
+        self.board.frame_buffer.clone_from(&snapshot.frame_buffer);
+        self.cycle = snapshot.cycle;
+        self.partial = snapshot.partial;
+        self.random.clone_from(&snapshot.random);
+        Ok(())
     }
-}
-
-/// 25 to 99.
-fn timer_draw(random: &mut Mt19937) -> u8 {
-    25 + (random.next_u32() % 75) as u8
 }
 
 /// The state of a console without its program.
@@ -198,27 +208,15 @@ impl Snapshot {
     }
 }
 
+/// The timer after a reset: 25 to 99.
+fn timer_draw(random: &mut Mt19937) -> u8 {
+    25 + (random.next_u32() % 75) as u8
+}
+
+#[cfg(test)]
 impl Console {
-    /// Restores a snapshot of the same kind of cartridge; an error changes nothing.
-    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotMismatch> {
-        let expected = self.board.cartridge.kind();
-        if snapshot.kind != expected {
-            return Err(SnapshotMismatch::Cartridge { found: snapshot.kind, expected });
-        }
-        if !snapshot.is_valid() {
-            return Err(SnapshotMismatch::Damaged);
-        }
-        self.config = snapshot.config;
-        self.board.cartridge.set_state(snapshot.cartridge);
-        self.board.registers = snapshot.registers;
-        self.board.ram = snapshot.ram;
-        self.board.riot = snapshot.riot;
-        self.board.tia = snapshot.tia;
-        self.board.frame_buffer.clone_from(&snapshot.frame_buffer);
-        self.cycle = snapshot.cycle;
-        self.partial = snapshot.partial;
-        self.random.clone_from(&snapshot.random);
-        Ok(())
+    pub(crate) fn board_mut(&mut self) -> &mut Board {
+        &mut self.board
     }
 }
 

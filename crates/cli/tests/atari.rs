@@ -1,32 +1,13 @@
-//! `sane atari` and `sane roms` as real processes: what they print, and above all their exit codes. ROMs are fetched with pip if
-//! they are missing. With `SANE_TEST_OFFLINE` set nothing is fetched: the tests that need a ROM say so and return.
+//! `sane atari` and `sane roms` as real processes: what they print, and above all their exit codes.
 
 use sane_arcade::{Game, Roms};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 
 fn sane(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
     command.args(arguments);
     command
-}
-
-/// Whether a test that needs a ROM is left out.
-fn is_left_out() -> bool {
-    static LEFT_OUT: OnceLock<bool> = OnceLock::new();
-    *LEFT_OUT.get_or_init(|| {
-        let roms = Roms::new(None);
-        let is_missing = |name| !matches!(roms.find(Game::named(name).unwrap(), &mut |_| {}), Ok(Some(_)));
-        let left_out =
-            std::env::var_os("SANE_TEST_OFFLINE").is_some() && ["boxing", "pong"].into_iter().any(is_missing);
-        if left_out {
-            let note = b"left out: SANE_TEST_OFFLINE is set and not all ROMs are on this machine\n";
-            std::io::stderr().write_all(note).expect("standard error takes a line");
-        }
-        left_out
-    })
 }
 
 fn golden(name: &str) -> PathBuf {
@@ -44,9 +25,6 @@ fn check(command: &mut Command, code: i32, says: &str) -> Output {
 
 #[test]
 fn replaying_a_good_trace_ends_with_0_and_says_how_many_frames() {
-    if is_left_out() {
-        return;
-    }
     let path = golden("others/pong.trc.gz");
     check(&mut sane(&["atari", "replay", path.to_str().unwrap()]), 0, "pong.trc.gz: 800 frames, 0 differences");
     let output = check(&mut sane(&["atari", "replay", "--json", path.to_str().unwrap()]), 0, "");
@@ -56,9 +34,6 @@ fn replaying_a_good_trace_ends_with_0_and_says_how_many_frames() {
 
 #[test]
 fn a_trace_of_another_mode_differs_ends_with_1_and_names_the_first_difference() {
-    if is_left_out() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pong.m1.trc.gz");
     std::fs::copy(golden("others/pong.trc.gz"), &path).unwrap();
@@ -67,9 +42,6 @@ fn a_trace_of_another_mode_differs_ends_with_1_and_names_the_first_difference() 
 
 #[test]
 fn a_trace_that_cannot_be_read_ends_with_1_and_a_sentence() {
-    if is_left_out() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pong.trc.gz");
     let whole = std::fs::read(golden("others/pong.trc.gz")).unwrap();
@@ -83,9 +55,6 @@ fn a_trace_that_cannot_be_read_ends_with_1_and_a_sentence() {
 
 #[test]
 fn a_mode_in_a_file_name_that_the_game_does_not_have_is_said_so() {
-    if is_left_out() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pong.m9.trc.gz");
     std::fs::copy(golden("others/pong.trc.gz"), &path).unwrap();
@@ -112,9 +81,6 @@ fn names_modes_difficulties_and_actions_that_do_not_exist_end_with_2() {
 /// The lines of ale-py for the same run; `oracle.py boxing --random 1 3` is their recipe.
 #[test]
 fn a_trace_prints_the_lines_of_the_oracle() {
-    if is_left_out() {
-        return;
-    }
     let output = check(&mut sane(&["atari", "trace", "boxing", "--random", "1", "3"]), 0, "\"frame\":-1");
     let expected = std::fs::read_to_string(golden("boxing.oracle.jsonl")).unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
@@ -122,9 +88,6 @@ fn a_trace_prints_the_lines_of_the_oracle() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    if is_left_out() {
-        return;
-    }
     let mut child = sane(&["atari", "trace", "boxing", "--random", "1", "5000"])
         .stdout(std::process::Stdio::piped())
         .spawn()
@@ -135,9 +98,6 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[test]
 fn a_damaged_rom_in_a_named_folder_is_refused_with_both_checksums() {
-    if is_left_out() {
-        return;
-    }
     let game = Game::named("boxing").unwrap();
     let rom = Roms::new(None).load(game, &mut |_| {}).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -154,9 +114,6 @@ fn a_damaged_rom_in_a_named_folder_is_refused_with_both_checksums() {
 
 #[test]
 fn a_rom_is_known_by_its_checksum_whatever_its_name() {
-    if is_left_out() {
-        return;
-    }
     let game = Game::named("boxing").unwrap();
     let rom = Roms::new(None).load(game, &mut |_| {}).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 
 use crate::run::Run;
 use sane_agent::Decision;
-use sane_record::{FILM_VERSION, FilmHead, FilmPictures, write_film};
+use sane_record::{FILM_VERSION, FilmFrames, FilmHeader, write_film};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,8 +29,8 @@ pub struct Camera {
 
 /// A film being made.
 struct Reel {
-    head: FilmHead,
-    pictures: FilmPictures,
+    head: FilmHeader,
+    pictures: FilmFrames,
     spent: Duration,
 }
 
@@ -62,14 +62,14 @@ impl Camera {
 
 impl Reel {
     fn new(run: &Run) -> Self {
-        let head = FilmHead {
+        let head = FilmHeader {
             version: FILM_VERSION,
             interactions: run.clock.steps().0,
             episode: run.clock.episodes + 1,
             actions: run.spec().actions.clone(),
-            ..FilmHead::default()
+            ..FilmHeader::default()
         };
-        Self { head, pictures: FilmPictures::new(), spent: Duration::ZERO }
+        Self { head, pictures: FilmFrames::new(), spent: Duration::ZERO }
     }
 
     fn is_over(&self, begins: bool) -> bool {
@@ -105,7 +105,7 @@ impl Reel {
         let pictures = self.pictures.pack();
         let spent_seconds = (self.spent + start.elapsed()).as_secs_f64();
         let unix_seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        write_film(path, FilmHead { unix_seconds, cut: !ended, spent_seconds, ..self.head }, pictures)
+        write_film(path, FilmHeader { unix_seconds, cut: !ended, spent_seconds, ..self.head }, pictures)
     }
 }
 

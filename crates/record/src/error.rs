@@ -1,4 +1,4 @@
-//! What can go wrong with a record on disk.
+//! Errors of reading and writing records.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,50 +6,39 @@ use std::path::PathBuf;
 /// A record that could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// What was attempted: `open`, `write`, …
         doing: &'static str,
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
-    /// The file ends before the place where a resumed run has to go on.
+    /// The file ends before the byte at which a resumed run continues it.
     #[error(
         "{} has {found_bytes} bytes, but the checkpoint continues it at byte {expected_bytes}: the file was shortened \
-         or replaced; put it back, or start anew with --fresh",
+         or replaced; restore it, or start over with --fresh",
         path.display()
     )]
-    Shortened {
-        /// The file.
-        path: PathBuf,
-        /// Its length.
-        found_bytes: u64,
-        /// Where writing was to go on.
-        expected_bytes: u64,
-    },
+    Shortened { path: PathBuf, found_bytes: u64, expected_bytes: u64 },
     /// A line in the middle of the file is not a record.
-    #[error("{}, line {line}: {}; expected one JSON record per line", path.display(), said(source))]
+    #[error("{}, line {line}: {}; expected one JSON record per line", path.display(), without_line(source))]
     Line {
-        /// The file.
         path: PathBuf,
-        /// Line, from 1.
+        /// From 1.
         line: usize,
-        /// What the parser said.
         source: serde_json::Error,
     },
 }
 
-/// The parser counts lines from the beginning of what it was given, which is one line of the file: that is left out.
-fn said(error: &serde_json::Error) -> String {
+/// The parser's message without its line number, which counts within the one line that it was given.
+fn without_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.split_once(" at line ").map_or(text.clone(), |(said, _)| said.to_owned())
+    text.split_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
 }
 
 impl RecordError {
-    /// For `map_err`: names the deed and the file.
+    /// For `map_err`: adds what was attempted and the file.
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { doing, path, source }

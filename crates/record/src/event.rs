@@ -1,11 +1,11 @@
-//! What happened in a run, as plain structs: one line of `events.jsonl` each.
+//! Events of a run as plain structs: one line of `events.jsonl` each.
 //!
-//! Nothing in here depends on the clock, the machine or the number of threads, so that the file of a run that was killed
+//! Nothing here depends on the clock, the machine or the number of threads, so that the file of a run that was killed
 //! and resumed equals, byte for byte, that of one never interrupted. `docs/metrics.md` explains each field.
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the shapes below; the first line of each file names it.
+/// Version of the structs below; the first line of each file holds it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// One line of `events.jsonl` (training) or `evaluations.jsonl` (evaluation).
@@ -14,30 +14,30 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub enum Event {
     /// The first line.
     RunStarted(RunStarted),
-    /// A whole episode is over.
+    /// An episode ended.
     EpisodeFinished(EpisodeFinished),
     /// A fixed number of interactions has passed.
     IntervalFinished(IntervalFinished),
     /// The last line of a run that reached its number of interactions.
     RunFinished(RunFinished),
-    /// A policy was measured.
+    /// A policy was evaluated.
     EvaluationFinished(EvaluationFinished),
 }
 
-/// What is being run.
+/// What the run trains, and where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
-    /// [`SCHEMA_VERSION`].
+    /// Is [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The world as typed on the command line.
     pub world: String,
-    /// The agent: `eps-greedy`, `noisynet`, `sane`, `q-sane`.
+    /// The agent as named by `sane agents`.
     pub agent: String,
-    /// The seed all streams come from.
+    /// Seed of all random streams.
     pub seed: u64,
     /// Names of the actions, in order.
     pub actions: Vec<String>,
-    /// Trainable numbers of the online network.
+    /// Trainable parameters of the online network.
     pub parameters: u64,
     /// Why a run that was stopped and resumed may differ from one never interrupted; absent where it never does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,24 +48,21 @@ pub struct RunStarted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EpisodeEnd {
-    /// The game was over.
+    /// The environment ended it.
     GameOver,
-    /// A time limit cut it.
+    /// A time limit truncated it.
     TimeLimit,
 }
 
-/// |σ| over a stretch of interactions.
+/// |σ| over some interactions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SigmaRange {
-    /// Mean of |σ|.
     pub mean_abs: f64,
-    /// Smallest |σ|.
     pub min_abs: f64,
-    /// Largest |σ|.
     pub max_abs: f64,
 }
 
-/// A whole episode.
+/// An episode from start to end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeFinished {
     /// Interactions of the run when the episode ended.
@@ -74,13 +71,11 @@ pub struct EpisodeFinished {
     pub episode: u64,
     /// Sum of the raw rewards.
     pub return_raw: f64,
-    /// Length in interactions.
     pub length_interactions: u64,
-    /// Length in frames of the world.
+    /// Frames of the environment.
     pub length_frames: u64,
-    /// How it ended.
     pub ending: EpisodeEnd,
-    /// Whether it was a bad one by the world's own criterion, in worlds that have one (deep sea, risky road).
+    /// Whether it was bad by the environment's own criterion, where it has one (deep sea, risky road).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bad: Option<bool>,
     /// Mean of `return_raw` over the last 100 episodes (fewer at the beginning).
@@ -102,9 +97,9 @@ pub struct EpisodeFinished {
 pub struct ModuleHealth {
     /// Mean over batches of the mean |σ|.
     pub sigma_mean_abs: f64,
-    /// Smallest |σ| met.
+    /// Smallest |σ|.
     pub sigma_min_abs: f64,
-    /// Largest |σ| met.
+    /// Largest |σ|.
     pub sigma_max_abs: f64,
     /// Mean over batches of the standard deviation of |σ| across a batch; 0 means that σ ignores the state.
     pub sigma_spread_abs: f64,
@@ -119,7 +114,7 @@ pub struct ModuleHealth {
 pub struct IntervalFinished {
     /// Interactions of the run so far.
     pub interactions: u64,
-    /// Frames of the world so far.
+    /// Frames of the environment so far.
     pub frames: u64,
     /// Episodes finished so far.
     pub episodes: u64,
@@ -148,7 +143,7 @@ pub struct IntervalFinished {
     /// Mean of the targets over the batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_mean: Option<f64>,
-    /// Mean Euclidean length of the gradient.
+    /// Mean Euclidean norm of the gradient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gradient_norm_mean: Option<f64>,
     /// The perturbation module, over the batches.
@@ -159,18 +154,14 @@ pub struct IntervalFinished {
 /// The run reached its number of interactions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFinished {
-    /// Interactions.
     pub interactions: u64,
-    /// Frames of the world.
     pub frames: u64,
-    /// Whole episodes.
     pub episodes: u64,
-    /// Optimiser steps.
     pub train_steps: u64,
     /// Mean of the last 100 returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_mean_last_100: Option<f64>,
-    /// Digest of the run's whole state, as `sane runs hash` prints it.
+    /// Digest of the run's complete state, as `sane runs hash` prints it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -178,11 +169,9 @@ pub struct RunFinished {
 /// The result of one evaluation in one noise mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationFinished {
-    /// The world evaluated in.
     pub world: String,
-    /// The environment profile evaluated in.
+    /// The environment profile (Atari).
     pub profile: String,
-    /// The agent.
     pub agent: String,
     /// Seed of the run.
     pub seed: u64,
@@ -190,7 +179,7 @@ pub struct EvaluationFinished {
     pub trained_interactions: u64,
     /// `off` or `on`.
     pub noise: String,
-    /// Name of the seed that the starts of the episodes come from.
+    /// Seed of the starts of the episodes.
     pub start_seed: u64,
     /// Interactions played.
     pub interactions: u64,
@@ -198,9 +187,9 @@ pub struct EvaluationFinished {
     pub episodes: u64,
     /// Mean of the raw returns.
     pub return_mean: f64,
-    /// Their standard deviation (n − 1).
+    /// Standard deviation of the raw returns (n − 1).
     pub return_std: f64,
-    /// Their median.
+    /// Median of the raw returns.
     pub return_median: f64,
     /// Bootstrap 95 % interval of the mean: lower and upper end.
     pub return_mean_interval_95: [f64; 2],
@@ -210,16 +199,16 @@ pub struct EvaluationFinished {
     /// Share of interactions in which the noise changed the greedy action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_exploration_share: Option<f64>,
-    /// |σ| of the states met.
+    /// |σ| of the states visited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sigma: Option<SigmaRange>,
-    /// Mean over all states of the true risk, in worlds that know it.
+    /// Mean of the true risk over all states, in environments that know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub true_risk_mean: Option<f64>,
-    /// Episodes that were bad by the world's own criterion, in worlds that have one (deep sea, risky road).
+    /// Episodes that were bad by the environment's own criterion, where it has one (deep sea, risky road).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bad_episodes: Option<u64>,
-    /// Episodes that were cut because one alone took as many interactions as the whole evaluation.
+    /// Episodes truncated because one alone took as many interactions as the whole evaluation.
     #[serde(default)]
     pub cut_episodes: u64,
     /// Return of each episode, in the order of their starts.
@@ -233,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_names_its_kind_first_and_leaves_out_what_it_does_not_know() {
+    fn an_event_names_its_kind_first_and_leaves_out_unknown_fields() {
         let event = Event::RunFinished(RunFinished {
             interactions: 8,
             frames: 32,

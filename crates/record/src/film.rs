@@ -1,11 +1,11 @@
-//! A small film of what an agent did lately: pictures, actions, σ, in one file that is always whole.
+//! A film: frames, actions and σ of a recent episode, in one file that is replaced atomically.
 //!
 //! ```text
-//! "SANEFILM"   u32 length of the head, little-endian   head: JSON   pictures: zlib
+//! "SANEFILM"   u32 length of the header, little-endian   header: JSON   frames: zlib
 //! ```
-//! The pictures, unpacked, are one byte per pixel, row by row, picture by picture; each byte is the place of its colour
-//! in the palette, XOR the byte at the same place of the picture before. What does not move is then zero, and packs to
-//! next to nothing. A film depends on the clock and is no part of what repeats bit for bit.
+//! The unpacked frames are one byte per pixel, row by row, frame by frame; each byte is the index of its colour in the
+//! palette, XOR the byte of the same pixel in the previous frame, so that still areas are zero and compress well. When a
+//! film is recorded depends on the clock; it is not part of what repeats bit for bit.
 
 use crate::RecordError;
 use flate2::Compression;
@@ -22,158 +22,157 @@ const MAGIC: &[u8; 8] = b"SANEFILM";
 /// Version of the format.
 pub const FILM_VERSION: u32 = 1;
 
-/// Everything about a film but its pictures; the lists have one entry per picture.
+/// Everything about a film but its frames; the lists have one entry per frame.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct FilmHead {
-    /// [`FILM_VERSION`].
+pub struct FilmHeader {
+    /// Is [`FILM_VERSION`].
     pub version: u32,
-    /// When it was finished, in seconds since 1970 by the machine's clock.
+    /// When it was finished, in Unix time.
     pub unix_seconds: u64,
-    /// Interactions of the run at the first picture.
+    /// Interactions of the run at the first frame.
     pub interactions: u64,
-    /// Number of the episode at the first picture, from 1.
+    /// Number of the episode at the first frame, from 1.
     pub episode: u64,
-    /// Pixels per row.
+    /// In pixels.
     pub width: usize,
-    /// Rows.
+    /// In pixels.
     pub height: usize,
-    /// Red, green, blue.
+    /// RGB.
     pub palette: Vec<[u8; 3]>,
-    /// Names of the actions.
+    /// Names of all actions.
     pub actions: Vec<String>,
-    /// Pictures at which an episode begins.
+    /// Frames at which an episode begins.
     pub episode_starts: Vec<usize>,
     /// Whether the last episode was longer than the film.
     pub cut: bool,
-    /// What taking and packing the pictures cost the run.
+    /// Time the run spent on capturing and compressing the frames.
     pub spent_seconds: f64,
     /// The action chosen in the state shown.
     pub action: Vec<u16>,
     /// |σ| of the state shown; empty for agents without a σ.
     pub sigma: Vec<f32>,
-    /// Whether exploration changed the action: noise, or chance.
+    /// Whether noise changed the action, or chance chose it.
     pub explored: Vec<bool>,
     /// Sum of the episode's raw rewards up to here.
     pub return_so_far: Vec<f64>,
 }
 
-/// Pictures on their way into a film.
+/// Frames being compressed into a film.
 #[derive(Debug)]
-pub struct FilmPictures {
+pub struct FilmFrames {
     packed: ZlibEncoder<Vec<u8>>,
     palette: Vec<[u8; 3]>,
-    places: HashMap<[u8; 3], u8>,
-    before: Vec<u8>,
-    mixed: Vec<u8>,
+    indices: HashMap<[u8; 3], u8>,
+    previous: Vec<u8>,
+    delta: Vec<u8>,
 }
 
-impl FilmPictures {
-    /// None yet.
+impl FilmFrames {
     pub fn new() -> Self {
         Self {
             packed: ZlibEncoder::new(Vec::new(), Compression::fast()),
             palette: Vec::new(),
-            places: HashMap::new(),
-            before: Vec::new(),
-            mixed: Vec::new(),
+            indices: HashMap::new(),
+            previous: Vec::new(),
+            delta: Vec::new(),
         }
     }
 
-    /// Adds a picture; all have the same number of pixels.
+    /// Adds a frame; all have the same number of pixels.
     pub fn add(&mut self, pixels: impl Iterator<Item = [u8; 3]>) {
-        self.mixed.clear();
+        self.delta.clear();
         let mut last = None;
         for (i, colour) in pixels.enumerate() {
             // Neighbours mostly have the same colour.
-            let place = match last {
-                Some((known, place)) if known == colour => place,
-                _ => self.place(colour),
+            let index = match last {
+                Some((known, index)) if known == colour => index,
+                _ => self.index_of(colour),
             };
-            last = Some((colour, place));
-            if i == self.before.len() {
-                self.before.push(0);
+            last = Some((colour, index));
+            if i == self.previous.len() {
+                self.previous.push(0);
             }
-            self.mixed.push(place ^ self.before[i]);
-            self.before[i] = place;
+            self.delta.push(index ^ self.previous[i]);
+            self.previous[i] = index;
         }
-        self.packed.write_all(&self.mixed).expect("memory takes all bytes");
+        self.packed.write_all(&self.delta).expect("memory takes all bytes");
     }
 
-    /// No more will come.
-    pub fn pack(self) -> PackedPictures {
-        PackedPictures { palette: self.palette, bytes: self.packed.finish().expect("memory takes all bytes") }
+    /// Ends the compression.
+    pub fn pack(self) -> PackedFrames {
+        PackedFrames { palette: self.palette, bytes: self.packed.finish().expect("memory takes all bytes") }
     }
 
-    /// Beyond 256 colours the nearest of them stands in.
-    fn place(&mut self, colour: [u8; 3]) -> u8 {
-        if let Some(&place) = self.places.get(&colour) {
-            return place;
+    /// Index of the colour in the palette; once 256 are taken, of the nearest one.
+    fn index_of(&mut self, colour: [u8; 3]) -> u8 {
+        if let Some(&index) = self.indices.get(&colour) {
+            return index;
         }
-        let place = match u8::try_from(self.palette.len()) {
-            Ok(place) => {
+        let index = match u8::try_from(self.palette.len()) {
+            Ok(index) => {
                 self.palette.push(colour);
-                place
+                index
             }
             Err(_) => nearest(&self.palette, colour),
         };
-        self.places.insert(colour, place);
-        place
+        self.indices.insert(colour, index);
+        index
     }
 }
 
-/// Pictures ready to be written.
+/// Compressed frames and their palette.
 #[derive(Debug)]
-pub struct PackedPictures {
+pub struct PackedFrames {
     palette: Vec<[u8; 3]>,
     bytes: Vec<u8>,
 }
 
-impl Default for FilmPictures {
+impl Default for FilmFrames {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// Writes the film, its colours included, beside its place and renames it: a reader meets the old one or the new one.
-pub fn write_film(path: &Path, head: FilmHead, pictures: PackedPictures) -> Result<(), RecordError> {
-    let head = FilmHead { palette: pictures.palette, ..head };
+/// Writes the film to a temporary file and renames it: a reader sees the old film or the new one.
+pub fn write_film(path: &Path, header: FilmHeader, frames: PackedFrames) -> Result<(), RecordError> {
+    let header = FilmHeader { palette: frames.palette, ..header };
     let json =
-        serde_json::to_vec(&head).map_err(|error| RecordError::io("write", path)(std::io::Error::other(error)))?;
+        serde_json::to_vec(&header).map_err(|error| RecordError::io("write", path)(std::io::Error::other(error)))?;
     let length = (json.len() as u32).to_le_bytes();
     let temporary = path.with_extension("new");
-    fs::write(&temporary, [&MAGIC[..], &length, &json, &pictures.bytes].concat())
+    fs::write(&temporary, [&MAGIC[..], &length, &json, &frames.bytes].concat())
         .map_err(RecordError::io("write", &temporary))?;
     fs::rename(&temporary, path).map_err(RecordError::io("rename", &temporary))
 }
 
-/// A film's head and its pictures as RGB, one after the other.
-pub fn read_film(path: &Path) -> Result<(FilmHead, Vec<u8>), RecordError> {
+/// A film's header and its frames as RGB, one after the other.
+pub fn read_film(path: &Path) -> Result<(FilmHeader, Vec<u8>), RecordError> {
     let bytes = fs::read(path).map_err(RecordError::io("read", path))?;
     parse(&bytes).ok_or_else(|| {
-        let reason = "it is not a film, or not a whole one";
+        let reason = "not a film, or a truncated one";
         RecordError::io("read", path)(std::io::Error::new(std::io::ErrorKind::InvalidData, reason))
     })
 }
 
-fn parse(bytes: &[u8]) -> Option<(FilmHead, Vec<u8>)> {
+fn parse(bytes: &[u8]) -> Option<(FilmHeader, Vec<u8>)> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (json, packed) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    let head: FilmHead = serde_json::from_slice(json).ok()?;
-    let size = head.width * head.height;
-    let mut mixed = vec![0; size * head.action.len()];
-    ZlibDecoder::new(packed).read_exact(&mut mixed).ok()?;
-    for i in size..mixed.len() {
-        mixed[i] ^= mixed[i - size];
+    let header: FilmHeader = serde_json::from_slice(json).ok()?;
+    let size = header.width * header.height;
+    let mut delta = vec![0; size * header.action.len()];
+    ZlibDecoder::new(packed).read_exact(&mut delta).ok()?;
+    for i in size..delta.len() {
+        delta[i] ^= delta[i - size];
     }
-    let rgb = mixed.iter().map(|&place| head.palette.get(usize::from(place)).copied()).collect::<Option<Vec<_>>>()?;
-    Some((head, rgb.concat()))
+    let rgb = delta.iter().map(|&index| header.palette.get(usize::from(index)).copied()).collect::<Option<Vec<_>>>()?;
+    Some((header, rgb.concat()))
 }
 
 fn nearest(palette: &[[u8; 3]], wanted: [u8; 3]) -> u8 {
     let apart =
         |colour: &[u8; 3]| -> u32 { colour.iter().zip(wanted).map(|(&a, b)| u32::from(a.abs_diff(b)).pow(2)).sum() };
-    (0..=u8::MAX).min_by_key(|&place| apart(&palette[usize::from(place)])).expect("there are 256 of them")
+    (0..=u8::MAX).min_by_key(|&index| apart(&palette[usize::from(index)])).expect("there are 256 of them")
 }
 
 #[cfg(test)]
@@ -181,58 +180,58 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check_round_trip(pictures: &[Vec<[u8; 3]>], width: usize) -> (FilmHead, Vec<u8>) {
+    fn check_round_trip(frames: &[Vec<[u8; 3]>], width: usize) -> (FilmHeader, Vec<u8>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("film.bin");
-        let mut film = FilmPictures::new();
-        pictures.iter().for_each(|picture| film.add(picture.iter().copied()));
-        let head = FilmHead {
+        let mut film = FilmFrames::new();
+        frames.iter().for_each(|frame| film.add(frame.iter().copied()));
+        let header = FilmHeader {
             width,
-            height: pictures[0].len() / width,
-            action: vec![0; pictures.len()],
-            ..FilmHead::default()
+            height: frames[0].len() / width,
+            action: vec![0; frames.len()],
+            ..FilmHeader::default()
         };
-        write_film(&path, head, film.pack()).unwrap();
+        write_film(&path, header, film.pack()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         read_film(&path).unwrap()
     }
 
     proptest! {
         #[test]
-        fn a_film_of_few_colours_comes_back_as_it_was(
-            pictures in prop::collection::vec(prop::collection::vec(prop::array::uniform3(0_u8..4), 12), 1..9),
+        fn a_film_of_few_colours_is_read_back_unchanged(
+            frames in prop::collection::vec(prop::collection::vec(prop::array::uniform3(0_u8..4), 12), 1..9),
         ) {
-            let (head, rgb) = check_round_trip(&pictures, 4);
-            prop_assert_eq!((head.width, head.height), (4, 3));
-            prop_assert_eq!(rgb, pictures.concat().concat());
+            let (header, rgb) = check_round_trip(&frames, 4);
+            prop_assert_eq!((header.width, header.height), (4, 3));
+            prop_assert_eq!(rgb, frames.concat().concat());
         }
     }
 
     #[test]
-    fn beyond_256_colours_the_nearest_stands_in() {
-        let picture: Vec<[u8; 3]> = (0..300_u32).map(|i| [(i % 256) as u8, (i / 256) as u8, 0]).collect();
-        let (head, rgb) = check_round_trip(std::slice::from_ref(&picture), 300);
-        assert_eq!(head.palette.len(), 256);
-        // The colour (3, 1, 0) has none left; (3, 0, 0) is next to it.
+    fn beyond_256_colours_the_nearest_is_used() {
+        let frame: Vec<[u8; 3]> = (0..300_u32).map(|i| [(i % 256) as u8, (i / 256) as u8, 0]).collect();
+        let (header, rgb) = check_round_trip(std::slice::from_ref(&frame), 300);
+        assert_eq!(header.palette.len(), 256);
+        // The palette is full before (3, 1, 0); (3, 0, 0) is nearest.
         assert_eq!(rgb[3 * 259..][..3], [3, 0, 0]);
     }
 
     #[test]
-    fn a_picture_that_does_not_move_costs_next_to_nothing() {
-        let picture: Vec<[u8; 3]> = (0..160 * 210).map(|i| [(i * i % 13) as u8, 0, 0]).collect();
-        let mut film = FilmPictures::new();
-        (0..200).for_each(|_| film.add(picture.iter().copied()));
+    fn still_frames_compress_to_almost_nothing() {
+        let frame: Vec<[u8; 3]> = (0..160 * 210).map(|i| [(i * i % 13) as u8, 0, 0]).collect();
+        let mut film = FilmFrames::new();
+        (0..200).for_each(|_| film.add(frame.iter().copied()));
         let bytes = film.pack().bytes.len();
         assert!(bytes < 200_000, "{bytes}");
     }
 
     #[test]
-    fn a_torn_film_is_refused() {
+    fn a_truncated_film_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("film.bin");
-        let mut film = FilmPictures::new();
+        let mut film = FilmFrames::new();
         film.add([[1, 2, 3]; 6].into_iter());
-        write_film(&path, FilmHead { width: 6, height: 1, action: vec![0], ..FilmHead::default() }, film.pack())
+        write_film(&path, FilmHeader { width: 6, height: 1, action: vec![0], ..FilmHeader::default() }, film.pack())
             .unwrap();
         let whole = fs::read(&path).unwrap();
         for length in [0, 7, 11, 40, whole.len() - 9] {

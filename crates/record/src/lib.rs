@@ -1,7 +1,29 @@
-//! What a run writes down: plain structs with units in their names, and the files they go to.
+//! The records of a run: plain serialisable structs with units in their names, and the files they are written to.
 //!
-//! [`Event`]s (one JSON line each) hold everything that repeats bit for bit; [`Timing`]s hold what does not: clocks,
-//! speeds, thread counts. [`TensorBoard`] writes the same numbers once more, for the program of that name.
+//! Knows no live type of any other crate: training and evaluation convert to these structs, reports and pages read them. Reading order: [`Event`] (one JSON line each; everything that repeats bit for bit), [`Timing`] (what depends
+//! on clock and machine), [`JsonlFile`] and [`read_jsonl`], [`RunSearch`] (where runs are). [`TensorBoard`] writes the same
+//! numbers for the program of that name; [`write_film`] keeps an episode's frames; [`RiskAudit`] and [`RiskGallery`] hold
+//! states and their σ; [`SuiteStatus`] is the progress of many runs; [`Baseline`] the human and random scores.
+//!
+//! ```
+//! use sane_record::{Event, JsonlFile, RunFinished, read_jsonl};
+//!
+//! let path = std::env::temp_dir().join(format!("sane-record-{}.jsonl", std::process::id()));
+//! let mut file = JsonlFile::resume(&path, 0)?;
+//! let finished = RunFinished {
+//!     interactions: 400,
+//!     frames: 1_600,
+//!     episodes: 3,
+//!     train_steps: 100,
+//!     return_mean_last_100: Some(1.5),
+//!     digest: None,
+//! };
+//! file.write(&Event::RunFinished(finished.clone()))?;
+//! file.sync()?;
+//! assert_eq!(read_jsonl::<Event>(&path)?.records, [Event::RunFinished(finished)]);
+//! # std::fs::remove_file(&path).unwrap();
+//! # Ok::<(), sane_record::RecordError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod baseline;
@@ -11,7 +33,6 @@ mod film;
 mod jsonl;
 mod risk;
 mod run_folders;
-mod scan;
 mod suite_status;
 mod tensorboard;
 mod timing;
@@ -22,13 +43,12 @@ pub use event::{
     EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RunFinished, RunStarted,
     SCHEMA_VERSION, SigmaRange,
 };
-pub use film::{FILM_VERSION, FilmHead, FilmPictures, PackedPictures, read_film, write_film};
-pub use jsonl::{JsonlFile, Records, read_jsonl};
+pub use film::{FILM_VERSION, FilmFrames, FilmHeader, PackedFrames, read_film, write_film};
+pub use jsonl::{JsonlFile, Records, Scan, event_kind, read_jsonl, scan_jsonl};
 pub use risk::{
     ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState,
 };
 pub use run_folders::{RunSearch, is_moved_aside};
-pub use scan::{Scan, event_kind, scan_jsonl};
 pub use suite_status::{RunState, RunStatus, SuiteStatus};
 pub use tensorboard::{Histogram, TensorBoard};
 pub use timing::{Shares, StopReason, Timing};

@@ -1,68 +1,63 @@
-//! How the runs of a suite stand: `status.json` in a suite's folder, written anew whenever something changes.
+//! Progress of the runs of a suite: `status.json` in the suite's folder, rewritten at every change.
 
 use serde::{Deserialize, Serialize};
 
 /// A suite and its runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SuiteStatus {
-    /// Name of the suite.
     pub suite: String,
-    /// Who runs it, as they wrote themselves.
+    /// Process and host that run it.
     pub runner: String,
-    /// Seconds since 1970 by the machine's clock, when this was written.
+    /// When this was written, in Unix time.
     pub unix_seconds: u64,
     /// The runs, in the order of the suite.
     pub runs: Vec<RunStatus>,
 }
 
-/// How a run of a suite stands.
+/// Progress of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStatus {
-    /// Its name, and its folder below the suite's.
+    /// Its name, which is also its folder below the suite's.
     pub run: String,
-    /// What it does.
     pub state: RunState,
-    /// How often it was started by this runner.
+    /// Times this runner started it.
     pub attempts: u32,
     /// Why it is not running, or what it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Interactions of its last record.
     pub interactions: u64,
-    /// Interactions it is to have.
+    /// Interactions configured.
     pub total_interactions: u64,
-    /// Interactions per second of its last stretch.
+    /// Of its last record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interactions_per_second: Option<f64>,
-    /// Mean of its last 100 returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_mean_last_100: Option<f64>,
 }
 
-/// What a run of a suite does.
+/// State of a run of a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It is being trained.
     Training,
-    /// It is trained and being measured.
+    /// Trained, and being evaluated.
     Evaluating,
-    /// Its turn has not come.
+    /// Queued.
     Waiting,
-    /// It was stopped; the same suite again goes on with it.
+    /// Stopped by a signal; starting the suite again resumes it.
     Stopped,
-    /// It failed and is left alone; the same suite again tries once more.
+    /// Failed and not retried; starting the suite again retries it.
     SetAside,
-    /// Trained and measured.
+    /// Trained and evaluated.
     Done,
 }
 
 impl RunState {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Training, Self::Evaluating, Self::Waiting, Self::Stopped, Self::SetAside, Self::Done];
 
-    /// For people.
+    /// As tables and messages print it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Training => "training",
@@ -74,20 +69,20 @@ impl RunState {
         }
     }
 
-    /// Whether a process works on it.
+    /// Whether a process is working on it.
     pub fn is_running(self) -> bool {
         matches!(self, Self::Training | Self::Evaluating)
     }
 }
 
 impl SuiteStatus {
-    /// How many runs are in this state.
+    /// Count of runs in this state.
     pub fn count(&self, state: RunState) -> usize {
         self.runs.iter().filter(|run| run.state == state).count()
     }
 
-    /// Seconds until all is trained, if the runs go on as fast as they do; nothing while that is unknown. Runs that have
-    /// not begun are taken to be as fast as the mean of those that have.
+    /// Estimated seconds until all runs are trained, at the current speeds; none while no speed is known. Runs without a
+    /// speed count with the mean of the others.
     pub fn seconds_left(&self) -> Option<f64> {
         let speeds: Vec<f64> = self.runs.iter().filter_map(|run| run.interactions_per_second).collect();
         let running: Vec<&RunStatus> = self.runs.iter().filter(|run| run.state.is_running()).collect();
@@ -124,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_shared_by_the_runs_side_by_side() {
+    fn the_remaining_work_is_shared_by_the_parallel_runs() {
         let runs = vec![
             run(RunState::Done, 100, Some(2.0)),
             run(RunState::Training, 50, Some(2.0)),

@@ -1,34 +1,34 @@
 //! Event files for the program `tensorboard`: scalars and histograms over interactions.
 //!
-//! One file per run. Every record of it has a length that does not depend on the values in it, so a resumed run cuts
-//! the file back to the checkpoint's byte and writes on: no step appears twice, and a `tensorboard` that is reading
-//! meanwhile stays in step with the records.
-
-mod framing;
-mod message;
+//! One file per run. The length of a record does not depend on the values in it, so a resumed run cuts the file back to
+//! the checkpoint's byte and continues there: no step appears twice, and a `tensorboard` that is reading the file keeps
+//! its position. The format is TFRecord frames around a few protobuf messages, both encoded here:
+//!
+//! ```text
+//! frame          u64 length   u32 checksum of the length   message   u32 checksum of the message
+//! Event          { 1: double wall_time, 2: int64 step, 3: string file_version, 5: Summary summary }
+//! Summary        { 1: repeated Value { 1: string tag, 2: float simple_value, 5: HistogramProto histo } }
+//! HistogramProto { 1: min, 2: max, 3: num, 4: sum, 5: sum_squares, 6: packed bucket_limit, 7: packed bucket }  (doubles)
+//! ```
 
 use crate::RecordError;
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use crate::jsonl::open_at;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// How the numbers of a tensor are spread.
+/// The distribution of the numbers of a tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    /// Smallest.
     pub min: f64,
-    /// Largest.
     pub max: f64,
-    /// How many.
     pub count: f64,
-    /// Their sum.
     pub sum: f64,
-    /// Sum of their squares.
     pub sum_of_squares: f64,
     /// Upper limit of each bucket.
     pub limits: Vec<f64>,
-    /// How many numbers lie in each bucket.
+    /// Count of numbers in each bucket.
     pub buckets: Vec<f64>,
 }
 
@@ -43,7 +43,7 @@ impl Histogram {
         } else {
             (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max))
         };
-        // All values equal: one unit around them keeps the limits increasing, as the viewer demands.
+        // All values equal: one unit around them keeps the limits increasing, as TensorBoard requires.
         let width = if min < max { (max - min) / buckets as f64 } else { 1.0 / buckets as f64 };
         let mut counts = vec![0.0; buckets];
         for &value in values {
@@ -70,67 +70,180 @@ pub struct TensorBoard {
 }
 
 impl TensorBoard {
-    /// Continues the event file in `folder` at `position`; 0 begins it anew.
+    /// Continues the event file in `folder` at `position`; 0 begins a new file.
     pub fn resume(folder: &Path, position: u64) -> Result<Self, RecordError> {
         std::fs::create_dir_all(folder).map_err(RecordError::io("create", folder))?;
-        // The viewer knows its files by the middle of the name.
+        // TensorBoard recognises its files by the middle of the name.
         let path = folder.join("events.out.tfevents.sane");
-        let mut file = OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(RecordError::io("open", &path))?;
-        let found_bytes = file.metadata().map_err(RecordError::io("inspect", &path))?.len();
-        if found_bytes < position {
-            return Err(RecordError::Shortened { path, found_bytes, expected_bytes: position });
-        }
-        file.set_len(position).map_err(RecordError::io("cut", &path))?;
-        file.seek(SeekFrom::Start(position)).map_err(RecordError::io("seek in", &path))?;
+        let file = open_at(&path, position)?;
         let mut board = Self { path, file: BufWriter::new(file), position };
         if position == 0 {
-            board.record(&message::file_version(seconds_now()))?;
+            board.record(&file_version_message(seconds_now()))?;
         }
         Ok(board)
     }
 
     /// One point for each of `values`, all at the same interaction.
     pub fn scalars(&mut self, interactions: u64, values: &[(&str, f64)]) -> Result<(), RecordError> {
-        self.record(&message::scalars(seconds_now(), interactions, values))
+        self.record(&scalars_message(seconds_now(), interactions, values))
     }
 
     /// One histogram.
     pub fn histogram(&mut self, interactions: u64, tag: &str, histogram: &Histogram) -> Result<(), RecordError> {
-        self.record(&message::histogram(seconds_now(), interactions, tag, histogram))
+        self.record(&histogram_message(seconds_now(), interactions, tag, histogram))
     }
 
-    /// Bytes written so far.
+    /// Length of the file in bytes.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Lets a reader see everything written so far.
+    /// Hands everything written so far to the operating system.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         self.file.flush().map_err(RecordError::io("write", &self.path))
     }
 
-    /// Puts everything written so far on the disk.
+    /// Writes everything so far to the disk.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.flush()?;
         self.file.get_ref().sync_data().map_err(RecordError::io("sync", &self.path))
     }
 
     fn record(&mut self, message: &[u8]) -> Result<(), RecordError> {
-        let framed = framing::frame(message);
+        let framed = frame(message);
         self.file.write_all(&framed).map_err(RecordError::io("write", &self.path))?;
         self.position += framed.len() as u64;
         Ok(())
     }
 }
 
-/// The viewer's time axis; a clock before 1970 counts as 1970.
+/// Wall time of a point; a clock before 1970 counts as 1970.
 fn seconds_now() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// The message every event file begins with.
+fn file_version_message(wall_time: f64) -> Vec<u8> {
+    let mut event = Message::default();
+    event.double(1, wall_time);
+    event.bytes(3, b"brain.Event:2");
+    event.0
+}
+
+/// Several points at one step.
+fn scalars_message(wall_time: f64, step: u64, values: &[(&str, f64)]) -> Vec<u8> {
+    let mut summary = Message::default();
+    for &(tag, value) in values {
+        let mut point = Message::default();
+        point.bytes(1, tag.as_bytes());
+        point.float(2, value as f32);
+        summary.bytes(1, &point.0);
+    }
+    event_message(wall_time, step, &summary)
+}
+
+/// One histogram at one step.
+fn histogram_message(wall_time: f64, step: u64, tag: &str, histogram: &Histogram) -> Vec<u8> {
+    let mut proto = Message::default();
+    let fields = [histogram.min, histogram.max, histogram.count, histogram.sum, histogram.sum_of_squares];
+    for (field, value) in (1..).zip(fields) {
+        proto.double(field, value);
+    }
+    proto.packed_doubles(6, &histogram.limits);
+    proto.packed_doubles(7, &histogram.buckets);
+    let mut value = Message::default();
+    value.bytes(1, tag.as_bytes());
+    value.bytes(5, &proto.0);
+    let mut summary = Message::default();
+    summary.bytes(1, &value.0);
+    event_message(wall_time, step, &summary)
+}
+
+fn event_message(wall_time: f64, step: u64, summary: &Message) -> Vec<u8> {
+    let mut event = Message::default();
+    event.double(1, wall_time);
+    event.varint_field(2, step);
+    event.bytes(5, &summary.0);
+    event.0
+}
+
+/// A protobuf message being written.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut value: u64) {
+        while 0x80 <= value {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn varint_field(&mut self, field: u64, value: u64) {
+        self.varint(field << 3);
+        self.varint(value);
+    }
+
+    fn double(&mut self, field: u64, value: f64) {
+        self.varint(field << 3 | 1);
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn float(&mut self, field: u64, value: f32) {
+        self.varint(field << 3 | 5);
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn bytes(&mut self, field: u64, bytes: &[u8]) {
+        self.varint(field << 3 | 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn packed_doubles(&mut self, field: u64, values: &[f64]) {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.bytes(field, &bytes);
+    }
+}
+
+/// `message` in a TFRecord frame.
+fn frame(message: &[u8]) -> Vec<u8> {
+    let length = (message.len() as u64).to_le_bytes();
+    let mut framed = Vec::with_capacity(message.len() + 16);
+    framed.extend_from_slice(&length);
+    framed.extend_from_slice(&masked(crc32c(&length)).to_le_bytes());
+    framed.extend_from_slice(message);
+    framed.extend_from_slice(&masked(crc32c(message)).to_le_bytes());
+    framed
+}
+
+/// Rotated and offset, so that checksums of data that contains checksums stay good.
+fn masked(crc: u32) -> u32 {
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// CRC-32C (Castagnoli), reflected, table of one byte.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |crc, &byte| (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)])
+}
+
+const TABLE: [u32; 256] = table();
+
+const fn table() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let mut crc = i as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[i] = crc;
+        i += 1;
+    }
+    table
 }
 
 #[cfg(test)]
@@ -174,5 +287,32 @@ mod tests {
             board.position()
         };
         assert_eq!(write("straight", None), write("resumed", Some(3)));
+    }
+
+    #[test]
+    fn a_scalar_has_the_bytes_the_protobuf_rules_give() {
+        let expected = [
+            &[0x09][..],
+            &1.5_f64.to_le_bytes(), // wall_time
+            &[0x10, 0xac, 0x02],    // step 300
+            &[0x2a, 10, 0x0a, 8, 0x0a, 1, b'a', 0x15],
+            &2.0_f32.to_le_bytes(), // summary, value, tag, simple_value
+        ]
+        .concat();
+        assert_eq!(scalars_message(1.5, 300, &[("a", 2.0)]), expected);
+    }
+
+    #[test]
+    fn the_checksum_equals_the_published_vectors() {
+        // RFC 3720, B.4, and the customary check value.
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+        assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);
+    }
+
+    #[test]
+    fn a_frame_adds_sixteen_bytes() {
+        let framed = frame(b"abc");
+        assert_eq!((framed.len(), &framed[..8], &framed[12..15]), (19, &[3, 0, 0, 0, 0, 0, 0, 0][..], &b"abc"[..]));
     }
 }

@@ -1,63 +1,56 @@
-//! What depends on clock and machine, kept apart from the events: one line of `timings.jsonl` each.
+//! Records that depend on clock and machine, kept apart from the events: one line of `timings.jsonl` each.
 
 use serde::{Deserialize, Serialize};
 
-/// One line of `timings.jsonl`. The file only grows: each process that worked on the run leaves its trace.
+/// One line of `timings.jsonl`. The file is only appended to: it lists every process that worked on the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "timing", rename_all = "snake_case")]
 pub enum Timing {
     /// A process began to work on the run.
     ProcessStarted {
-        /// Seconds since 1970 by the machine's clock.
         unix_seconds: u64,
-        /// Where it went on; 0 for a new run.
+        /// Interactions of the checkpoint it continued from; 0 for a new run.
         from_interactions: u64,
-        /// Worker threads.
         threads: u64,
-        /// Version of the program.
+        /// Of the program.
         version: String,
     },
-    /// The machine that the process started last works on.
+    /// The machine of the process started last.
     Machine {
-        /// Name of the processor.
         processor: String,
-        /// Cores as the system counts them.
         logical_cores: u64,
         /// Memory of the machine.
         memory_bytes: u64,
         /// Operating system and architecture.
         system: String,
     },
-    /// A stretch of interactions and how long it took.
+    /// Speed over the interactions since the last such line.
     Speed {
-        /// Interactions of the run at the end of the stretch.
+        /// Interactions of the run so far.
         interactions: u64,
-        /// Interactions per second over the stretch.
         interactions_per_second: f64,
         /// Memory of the process.
         resident_bytes: u64,
-        /// Where the time of the stretch went.
+        /// How the time was spent.
         share: Shares,
     },
     /// A process stopped.
     ProcessStopped {
-        /// Seconds since 1970 by the machine's clock.
         unix_seconds: u64,
         /// Interactions of the run.
         interactions: u64,
-        /// Why.
         reason: StopReason,
     },
 }
 
-/// Where time goes; the shares add up to 1.
+/// How time was spent; the shares add up to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Shares {
     /// Forward, backward, optimiser.
     pub train_step: f64,
     /// Choosing actions.
     pub act: f64,
-    /// The world.
+    /// Steps of the environment.
     pub emulator: f64,
     /// Storing transitions and drawing batches.
     pub replay: f64,
@@ -71,10 +64,10 @@ pub struct Shares {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The run is complete.
+    /// The run reached its number of interactions.
     Finished,
     /// Ctrl-C or SIGTERM.
     Asked,
-    /// The world stopped working.
+    /// The environment failed.
     Fault,
 }

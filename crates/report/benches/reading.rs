@@ -53,14 +53,14 @@ fn main() {
     }
 }
 
-fn paper_run(game: &str, place: u64, agent: &str, seed: u64) -> MadeUp {
+fn paper_run(game: &str, game_index: u64, agent: &str, seed: u64) -> MadeUp {
     MadeUp {
         budget: 25_000_000,
         reached: 25_000_000,
         interval: 10_000,
         // From 500 interactions (river raid) to 3,000 (enduro) and so on.
-        episode_length: 500 + 250 * place,
-        ..MadeUp::small(game, agent, seed, 100.0 * (place + seed) as f64)
+        episode_length: 500 + 250 * game_index,
+        ..MadeUp::small(game, agent, seed, 100.0 * (game_index + seed) as f64)
     }
 }
 

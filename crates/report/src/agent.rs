@@ -1,9 +1,9 @@
-//! Agents as a report shows them: a name, the settings that tell variants apart, and the colour and line of its curves.
+//! Agents as a report shows them: a name, the settings that distinguish variants, and the colour and line of its curves.
 //!
 //! Any name gets a look by one rule, so that a new agent needs no entry here.
 
-use crate::plot::{COLOURS, PATTERNS};
-use crate::run::Run;
+use crate::plot::{COLOURS, PATTERNS, Paint, Pattern};
+use crate::recorded_run::RecordedRun;
 use crate::settings::{Settings, differing_keys, variant_part};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Agent {
     /// Name as in the run's configuration.
     pub name: String,
-    /// Name with the settings that tell it from other variants of the same agent.
+    /// Name with the settings that distinguish it from other variants of the same agent.
     pub label: String,
     /// How it is drawn.
     pub look: Look,
@@ -36,6 +36,16 @@ impl Look {
     const AGENT_COLOURS: usize = COLOURS.len() - 1;
 
     const COUNT: usize = Self::AGENT_COLOURS * PATTERNS.len();
+
+    /// The colour of lines, bands and dots.
+    pub fn paint(self) -> Paint {
+        Paint::Colour(self.colour)
+    }
+
+    /// Dashes and marker.
+    pub fn pattern(self) -> Pattern {
+        PATTERNS[self.pattern]
+    }
 
     /// All looks in a row, solid lines first.
     fn nth(i: usize) -> Self {
@@ -65,8 +75,8 @@ impl Look {
 
 impl Agent {
     /// The agents of these runs: the paper's first and in the paper's order, then by name; variants by their settings.
-    /// Where two agents would look alike, the one that comes later takes the next free look.
-    pub fn all_of(runs: &[Run]) -> Vec<Self> {
+    /// If two agents would get the same look, the later one takes the next free look.
+    pub fn all_of(runs: &[RecordedRun]) -> Vec<Self> {
         let mut names: BTreeMap<(usize, &str), Vec<Settings>> = BTreeMap::new();
         for run in runs {
             let position = paper_position(&run.agent).unwrap_or(PAPER_AGENTS.len());
@@ -98,7 +108,7 @@ impl Agent {
     }
 
     /// Whether the run is one of this agent's.
-    pub fn is_of(&self, run: &Run) -> bool {
+    pub fn is_of(&self, run: &RecordedRun) -> bool {
         self.name == run.agent && self.settings == variant_part(&run.settings)
     }
 }
@@ -128,9 +138,9 @@ fn label(name: &str, differing: &[String], settings: &Settings) -> String {
 mod tests {
     use super::*;
 
-    fn run(agent: &str, epsilon: &str) -> Run {
+    fn run(agent: &str, epsilon: &str) -> RecordedRun {
         let settings = [("learner.exploration.epsilon.last".to_owned(), epsilon.to_owned())].into();
-        Run { agent: agent.into(), settings, ..Run::default() }
+        RecordedRun { agent: agent.into(), settings, ..RecordedRun::default() }
     }
 
     #[test]
@@ -143,7 +153,7 @@ mod tests {
     }
 
     fn looks(names: &[&str]) -> Vec<(String, Look)> {
-        let runs: Vec<Run> = names.iter().map(|name| run(name, "0.1")).collect();
+        let runs: Vec<RecordedRun> = names.iter().map(|name| run(name, "0.1")).collect();
         Agent::all_of(&runs).into_iter().map(|agent| (agent.name, agent.look)).collect()
     }
 

@@ -1,14 +1,13 @@
-//! All agents of a section held against each other by one score: aggregates, profiles, probabilities of improvement.
+//! The agents of a section compared by one score: aggregates of the normalised scores, probabilities of improvement.
 
 use crate::section::{Common, Measure, Section};
 use rayon::prelude::*;
 use sane_record::Baseline;
 use sane_stats::{Aggregate, Estimate, bootstrap, improvement};
 
-/// What the section's runs say by one score.
+/// The agents of a section compared by one score.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// Which score.
     pub measure: Measure,
     /// Human-normalised scores over the games that have a human score and that all agents have.
     pub normalised: Common,
@@ -17,12 +16,11 @@ pub struct Comparison {
     pub aggregates: Vec<(usize, [Estimate; 4])>,
     /// Raw scores over the worlds that all agents have.
     pub raw: Common,
-    /// For each pair of agents how likely the first beats the second; empty if they share no world.
+    /// For each pair of agents the probability that the first beats the second; empty if they share no world.
     pub pairs: Vec<(usize, usize, Estimate)>,
 }
 
 impl Comparison {
-    /// Of a section whose runs have the score.
     pub fn of(section: &Section, measure: Measure) -> Self {
         let normalised =
             section.common_scores(measure, |world, score| Some(Baseline::of(world)?.human_normalised(score)));
@@ -51,7 +49,7 @@ impl Comparison {
         Self { measure, normalised, aggregates, raw, pairs }
     }
 
-    /// Fewest and most seeds behind any score.
+    /// Fewest and most seeds of any score.
     pub fn seeds(&self) -> (usize, usize) {
         let counts = || self.raw.scores.iter().map(|(_, scores)| scores);
         let fewest = counts().map(|scores| scores.fewest_seeds()).min().unwrap_or(0);

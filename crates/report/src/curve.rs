@@ -1,12 +1,12 @@
-//! Learning curves: the records of several seeds brought to one grid of interactions, their mean and spread.
+//! Learning curves: the records of several seeds interpolated on one grid of interactions, their mean and range.
 
 use crate::plot::SeriesPoint;
-use crate::run::{Point, Run};
+use crate::recorded_run::{Point, RecordedRun};
 
-/// Points per curve: finer than a figure can show.
+/// Points per curve: more than a figure resolves.
 const GRID: u64 = 200;
 
-/// Which quantity over time.
+/// A quantity over interactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// Mean return of the last 100 episodes.
@@ -18,10 +18,9 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Return, Self::Sigma, Self::Exploration];
 
-    /// What a point says about it.
+    /// Its value at a point.
     pub fn of(self, point: &Point) -> Option<f64> {
         match self {
             Self::Return => point.return_mean,
@@ -31,9 +30,9 @@ impl Quantity {
     }
 }
 
-/// Mean over the seeds with the lowest and the highest of them as band. A point is complete where all seeds are in the
-/// mean; nothing is drawn beyond what a run has recorded. `end` is the right end of the grid in interactions.
-pub fn mean_curve(runs: &[Run], quantity: Quantity, end: u64) -> Vec<SeriesPoint> {
+/// Mean over the seeds, with the lowest and the highest of them as band. A point is complete if all seeds are in the mean;
+/// no run is extrapolated beyond its records. `end` is the right end of the grid in interactions.
+pub fn mean_curve(runs: &[RecordedRun], quantity: Quantity, end: u64) -> Vec<SeriesPoint> {
     let seeds: Vec<Vec<(f64, f64)>> = runs
         .iter()
         .map(|run| {
@@ -45,7 +44,7 @@ pub fn mean_curve(runs: &[Run], quantity: Quantity, end: u64) -> Vec<SeriesPoint
     mean_of_seeds(&seeds, runs.len(), end as f64)
 }
 
-/// The same for curves given as points (x, y) in order of x; a point is complete where `all` of them are in the mean.
+/// As [`mean_curve`], of curves given as points (x, y) in order of x; a point is complete if `all` of them are in the mean.
 pub fn mean_of_seeds(seeds: &[Vec<(f64, f64)>], all: usize, end: f64) -> Vec<SeriesPoint> {
     (0..=GRID)
         .filter_map(|i| {
@@ -63,7 +62,7 @@ pub fn mean_of_seeds(seeds: &[Vec<(f64, f64)>], all: usize, end: f64) -> Vec<Ser
         .collect()
 }
 
-/// Between two records on the line between them; before the first and after the last, unknown.
+/// Linear interpolation between two records; none before the first and after the last.
 fn value_at(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let next = points.partition_point(|point| point.0 < x);
     let (x_next, y_next) = *points.get(next)?;
@@ -78,12 +77,12 @@ fn value_at(points: &[(f64, f64)], x: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn run(points: &[(u64, f64)]) -> Run {
+    fn run(points: &[(u64, f64)]) -> RecordedRun {
         let points = points
             .iter()
             .map(|&(interactions, value)| Point { interactions, return_mean: Some(value), ..Point::default() })
             .collect();
-        Run { points, ..Run::default() }
+        RecordedRun { points, ..RecordedRun::default() }
     }
 
     #[test]
@@ -91,7 +90,7 @@ mod tests {
         let curve = mean_curve(&[run(&[(0, 0.0), (200, 20.0)]), run(&[(0, 10.0), (100, 10.0)])], Quantity::Return, 200);
         let at = |x: f64| *curve.iter().find(|point| point.x == x).unwrap();
         assert_eq!(at(50.0), SeriesPoint { x: 50.0, y: 7.5, band: Some((5.0, 10.0)), complete: true });
-        // The second seed has come to 100 only: from there the first stands alone, and is marked as such.
+        // The second seed ends at 100: from there the mean is of the first alone, and the point is incomplete.
         assert_eq!(at(150.0), SeriesPoint { x: 150.0, y: 15.0, band: None, complete: false });
         assert_eq!(curve.last().unwrap().x, 200.0);
     }

@@ -1,4 +1,4 @@
-//! The numbers behind tables and figures, unrounded: rows for CSV files and for scripts.
+//! The numbers behind tables and figures, unrounded: rows for CSV files and for `--json`.
 
 use crate::comparison::Comparison;
 use crate::curve::{Quantity, mean_curve};
@@ -10,16 +10,15 @@ use serde_json::{Map, Value, json};
 /// A list of rows with named columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Data {
-    /// Name of its file, without ending.
+    /// Of its file, without ending.
     pub name: &'static str,
-    /// Names of its columns.
     pub columns: Vec<&'static str>,
-    /// Its rows; `null` is an empty cell.
+    /// `null` is an empty cell.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl Data {
-    /// Comma-separated, first line the names.
+    /// Comma-separated; the first line holds the names.
     pub fn csv(&self) -> String {
         let mut text = self.columns.join(",") + "\n";
         for row in &self.rows {
@@ -117,7 +116,7 @@ pub fn improvement(compared: &[(usize, &Section, &Comparison)]) -> Data {
     data
 }
 
-/// The curves as drawn.
+/// The points of the curves.
 pub fn curves(sections: &[Section]) -> Data {
     let columns =
         ["section", "quantity", "world", "agent", "interactions", "mean", "lowest_seed", "highest_seed", "all_seeds"];
@@ -147,7 +146,7 @@ pub fn curves(sections: &[Section]) -> Data {
     data
 }
 
-/// What each run was.
+/// One row per run.
 pub fn runs(sections: &[Section]) -> Data {
     let columns = [
         "section",
@@ -203,7 +202,7 @@ fn cells(section: &Section) -> impl Iterator<Item = (&str, usize)> {
     section.worlds.iter().flat_map(|world| (0..section.agents.len()).map(move |agent| (world.as_str(), agent)))
 }
 
-/// Texts with commas, quotes or line breaks stand in quotes.
+/// Texts with commas, quotes or line breaks are quoted.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,36 +1,30 @@
-//! What keeps a report from being made.
+//! Errors of making a report.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A report, or one run of it, that could not be made.
+/// A report, or a run of it, could not be read or drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// Nothing to report on.
+    /// There is no run in the given folders.
     #[error(
         "no run below {}: expected folders with config.toml and events.jsonl, as `sane train` writes them under runs/",
         listed(folders)
     )]
-    NoRuns {
-        /// Where they were sought.
-        folders: Vec<PathBuf>,
-    },
+    NoRuns { folders: Vec<PathBuf> },
     /// There are runs, but none of them can be read.
     #[error("no run that was found can be used ({count} in all); the first: {first}")]
     NoneUsable {
-        /// How many.
         count: usize,
-        /// What is wrong with the first.
+        /// The error of the first.
         first: String,
     },
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was attempted.
+        /// What was attempted: `open`, `write`, …
         doing: &'static str,
-        /// Where.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// A record cannot be read.
@@ -38,30 +32,17 @@ pub enum ReportError {
     Record(#[from] sane_record::RecordError),
     /// The resolved configuration cannot be read.
     #[error("{}: {reason}; expected the resolved configuration that `sane train` writes", path.display())]
-    Config {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Config { path: PathBuf, reason: String },
     /// Written by another version of the program.
     #[error(
         "{} is written in version {found} of the event schema, this program reads version {supported}; \
          report on it with the version that made it",
         path.display()
     )]
-    Schema {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-        /// Ours.
-        supported: u32,
-    },
+    Schema { path: PathBuf, found: u32, supported: u32 },
     /// The events are not those of the configuration beside them.
     #[error("{}: the events are those of {events}, the configuration beside them is of {config}", path.display())]
     Mismatch {
-        /// The folder.
         path: PathBuf,
         /// World, agent and seed in the events.
         events: String,
@@ -70,16 +51,11 @@ pub enum ReportError {
     },
     /// A figure could not be drawn.
     #[error("cannot draw {figure}: {reason}")]
-    Figure {
-        /// Its file name.
-        figure: String,
-        /// What went wrong.
-        reason: String,
-    },
+    Figure { figure: String, reason: String },
 }
 
 impl ReportError {
-    /// For `map_err`: names the deed and the place.
+    /// For `map_err`: adds what was attempted and where.
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { doing, path, source }

@@ -1,4 +1,4 @@
-//! The report as texts: one self-contained page, Markdown, LaTeX.
+//! The report as text: one self-contained page, Markdown, LaTeX.
 
 use crate::figures::Figure;
 use crate::plot::{escape, to_svg};
@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::tables::common_settings;
 use sane_stats::number_format::counted;
 
-/// One page that needs nothing beside it: style and figures are in it, nothing is fetched.
+/// One self-contained page: style and figures are inline, nothing is fetched.
 pub fn html(report: &Report) -> String {
     let contents: String = report
         .sections
@@ -24,18 +24,22 @@ pub fn html(report: &Report) -> String {
     } else {
         String::new()
     };
+    let body = format!("{contents}{sections}{}{}", set_aside_html(report), include_str!("../assets/method.html"));
+    html_page("sane report", &title(report), "", &body)
+}
+
+/// A page around `body`, made by the command `generator`; `style` is appended to the common style sheet.
+pub fn html_page(generator: &str, title: &str, style: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"generator\" content=\"sane report\">\n\
+         <meta name=\"generator\" content=\"{generator}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: \
-         {title}</title>\n<style>\n{palette}{style}</style>\n</head>\n\
-         <body>\n<main>\n<h1>{title}</h1>\n{contents}{sections}{aside}{method}</main>\n</body>\n</html>\n",
-        title = escape(&title(report)),
+         {title}</title>\n<style>\n{palette}{common}{style}</style>\n</head>\n\
+         <body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n",
+        title = escape(title),
         palette = crate::PALETTE_CSS,
-        style = include_str!("../assets/page.css"),
-        aside = set_aside_html(report),
-        method = include_str!("../assets/method.html"),
+        common = include_str!("../assets/page.css"),
     )
 }
 
@@ -85,8 +89,8 @@ fn listed(sentences: &[String]) -> String {
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 
-fn section_html(report: &SectionReport, place: usize) -> String {
-    let mut html = format!("<section id=\"section-{}\">\n<h2>{}</h2>\n", place + 1, escape(&report.title));
+fn section_html(report: &SectionReport, index: usize) -> String {
+    let mut html = format!("<section id=\"section-{}\">\n<h2>{}</h2>\n", index + 1, escape(&report.title));
     html += &remarks_html(&report.remarks);
     html.extend(report.scores.iter().map(Table::html));
     html.extend(report.compared.iter().map(comparison_html));
@@ -126,7 +130,8 @@ fn comparison_html(part: &ComparisonReport) -> String {
     html
 }
 
-fn remarks_html(remarks: &[String]) -> String {
+/// Sentences as a list; nothing if there are none.
+pub fn remarks_html(remarks: &[String]) -> String {
     let lines: String = remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
     if lines.is_empty() { lines } else { format!("<ul class=\"remarks\">\n{lines}</ul>\n") }
 }

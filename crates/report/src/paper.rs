@@ -2,17 +2,17 @@
 
 use sane_record::{Baseline, PAPER_GAMES};
 
-/// Whether the evaluated policy had its noise.
+/// Whether a policy was evaluated with its noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Noise {
-    /// No noise, no exploration.
+    /// Without noise or exploratory actions.
     Off,
-    /// Noise injected.
+    /// With noise.
     On,
 }
 
 impl Noise {
-    /// As records spell it.
+    /// As in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -21,30 +21,28 @@ impl Noise {
     }
 }
 
-/// A score as the paper prints it.
+/// Mean and standard deviation over 3 seeds, as the paper prints them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PaperScore {
-    /// Mean over 3 seeds.
     pub mean: f64,
-    /// Standard deviation over 3 seeds.
     pub std: f64,
 }
 
-/// The score the paper prints for our agent of this name.
+/// The score that the paper prints for the agent of this name.
 pub fn paper_score(game: &str, agent: &str, noise: Noise) -> Option<PaperScore> {
     rows(include_str!("../data/paper_tables.csv"))
         .find(|row| row[..3] == [game, paper_name(agent), noise.name()])
         .map(|row| PaperScore { mean: number(row[3]), std: number(row[4]) })
 }
 
-/// The human-normalised mean the paper prints over `games` (8 or 11) games.
+/// The human-normalised mean that the paper prints over `games` (8 or 11) games.
 pub fn printed_mean(agent: &str, noise: Noise, games: usize) -> Option<f64> {
     rows(include_str!("../data/paper_means.csv"))
         .find(|row| row[..3] == [paper_name(agent), noise.name(), games.to_string().as_str()])
         .map(|row| number(row[3]))
 }
 
-/// The same mean, computed from the scores the paper prints.
+/// The same mean, computed from the scores that the paper prints.
 pub fn recomputed_mean(agent: &str, noise: Noise, games: usize) -> Option<f64> {
     let suite: Vec<&Baseline> = suite(games).collect();
     let normalised = suite

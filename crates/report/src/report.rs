@@ -1,14 +1,13 @@
-//! The whole report: from runs to sections, comparisons and sentences, and from there to files.
+//! The whole report: from runs to sections, comparisons and findings, and from there to files.
 
 use crate::ReportError;
-use crate::claims;
 use crate::comparison::Comparison;
 use crate::curve::Quantity;
 use crate::data::{self, Data};
 use crate::figures::{self, Figure};
+use crate::findings;
 use crate::page;
-use crate::plot::{to_png, to_svg};
-use crate::run::Run;
+use crate::recorded_run::RecordedRun;
 use crate::section::{Measure, Section, SetAside, sections};
 use crate::table::Table;
 use crate::tables;
@@ -19,59 +18,52 @@ use serde_json::{Value, json};
 /// A report ready to be written.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Its sections, the longest training first.
+    /// The longest training first.
     pub sections: Vec<SectionReport>,
-    /// Runs that stand in no section.
+    /// Runs that are in no section.
     pub set_aside: Vec<SetAside>,
     data: Vec<Data>,
 }
 
-/// One section with all that is said and shown of it.
+/// One section with its findings, tables and figures.
 #[derive(Debug, Clone)]
 pub struct SectionReport {
-    /// Heading.
     pub title: String,
-    /// The runs.
     pub section: Section,
-    /// About the runs.
+    /// Findings about the runs.
     pub remarks: Vec<String>,
-    /// The paper's tables and that of training.
+    /// One table per score.
     pub scores: Vec<Table>,
-    /// The agents held against each other.
     pub compared: Vec<ComparisonReport>,
-    /// Curves: the grid, and one figure per world.
+    /// For each quantity all worlds in one figure, and one figure per world.
     pub curves: Vec<(Figure, Vec<Figure>)>,
-    /// What each run was.
+    /// One row per run.
     pub runs: Table,
-    /// In what the agents differ.
+    /// Settings in which the agents differ.
     pub settings: Option<Table>,
 }
 
-/// A comparison with all that is said and shown of it.
+/// A comparison with its findings, tables and figures.
 #[derive(Debug, Clone)]
 pub struct ComparisonReport {
-    /// The numbers.
     pub comparison: Comparison,
-    /// What they support.
+    /// Findings.
     pub remarks: Vec<String>,
-    /// As tables.
     pub tables: Vec<Table>,
-    /// As figures.
     pub figures: Vec<Figure>,
 }
 
 /// A file of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Path below the report's folder, with `/`.
+    /// Below the report's folder, with `/`.
     pub path: String,
-    /// Content.
     pub bytes: Vec<u8>,
 }
 
 impl Report {
-    /// Of these runs. With `evaluated_at`, tables hold evaluations after that many interactions of training.
-    pub fn of(runs: Vec<Run>, mut set_aside: Vec<SetAside>, evaluated_at: Option<u64>) -> Self {
+    /// The report on these runs. With `evaluated_at`, tables hold evaluations after that many interactions of training.
+    pub fn of(runs: Vec<RecordedRun>, mut set_aside: Vec<SetAside>, evaluated_at: Option<u64>) -> Self {
         let (sections, repeated) = sections(runs, evaluated_at);
         set_aside.extend(repeated);
         let several = 1 < sections.len();
@@ -98,7 +90,7 @@ impl Report {
         Self { sections: reports, set_aside, data }
     }
 
-    /// All files: the page, tables, numbers and figures.
+    /// The page, tables, numbers and figures as files.
     pub fn files(&self) -> Result<Vec<OutputFile>, ReportError> {
         let text = |path: &str, text: String| OutputFile { path: path.into(), bytes: text.into_bytes() };
         let mut files = vec![
@@ -107,22 +99,23 @@ impl Report {
             text("tables.tex", page::latex(self)),
         ];
         files.extend(self.data.iter().map(|data| text(&format!("{}.csv", data.name), data.csv())));
-        let drawn: Vec<[OutputFile; 2]> = self.figures().par_bridge().map(draw).collect::<Result<_, _>>()?;
+        let drawn: Vec<[OutputFile; 2]> =
+            self.figures().par_bridge().map(|figure| figure.files("figures/")).collect::<Result<_, _>>()?;
         let mut drawn: Vec<OutputFile> = drawn.into_iter().flatten().collect();
         drawn.sort_by(|a, b| a.path.cmp(&b.path));
         files.extend(drawn);
         Ok(files)
     }
 
-    /// The numbers without the curves, for scripts.
+    /// The numbers without the curves, for `--json`.
     pub fn json(&self) -> Value {
         let mut object = serde_json::Map::new();
-        let said = |section: &SectionReport| {
-            let mut said = section.remarks.clone();
-            said.extend(section.compared.iter().flat_map(|part| part.remarks.clone()));
-            json!({ "title": section.title, "remarks": said })
+        let findings = |section: &SectionReport| {
+            let mut remarks = section.remarks.clone();
+            remarks.extend(section.compared.iter().flat_map(|part| part.remarks.clone()));
+            json!({ "title": section.title, "remarks": remarks })
         };
-        object.insert("sections".into(), self.sections.iter().map(said).collect());
+        object.insert("sections".into(), self.sections.iter().map(findings).collect());
         for data in self.data.iter().filter(|data| data.name != "curves") {
             object.insert(data.name.into(), data.json());
         }
@@ -140,11 +133,11 @@ impl Report {
 }
 
 impl SectionReport {
-    fn of(section: Section, place: usize, prefix: &str) -> Self {
+    fn of(section: Section, index: usize, prefix: &str) -> Self {
         let with_scores = || Measure::ALL.into_iter().filter(|&measure| section.has(measure));
         let compared = with_scores()
             .map(|measure| Comparison::of(&section, measure))
-            .filter(claims::is_comparable)
+            .filter(findings::is_comparable)
             .map(|comparison| ComparisonReport::of(&section, comparison, prefix))
             .collect();
         let curves = Quantity::ALL
@@ -156,8 +149,8 @@ impl SectionReport {
             })
             .collect();
         Self {
-            title: title(&section, place),
-            remarks: claims::about_runs(&section).into_iter().chain(distinction(&section)).collect(),
+            title: title(&section, index),
+            remarks: findings::about_runs(&section).into_iter().chain(distinction(&section)).collect(),
             scores: with_scores().map(|measure| tables::score_table(&section, measure)).collect(),
             compared,
             curves,
@@ -191,15 +184,15 @@ impl ComparisonReport {
             figures.push(figures::improvement_figure(prefix, measure, &pairs, comparison.raw.worlds.len()));
         }
         let tables = [tables::aggregate_table(section, &comparison), tables::improvement_table(section, &comparison)];
-        let remarks = claims::about_comparison(section, &comparison);
+        let remarks = findings::about_comparison(section, &comparison);
         Self { remarks, tables: tables.into_iter().flatten().collect(), figures, comparison }
     }
 }
 
-/// Most worlds that a title names.
+/// A title names up to this many worlds.
 const MOST_NAMED: usize = 3;
 
-fn title(section: &Section, place: usize) -> String {
+fn title(section: &Section, index: usize) -> String {
     let budget = format!("{} interactions", grouped(section.budget_interactions));
     if section.distinction.is_empty() {
         return budget;
@@ -208,10 +201,10 @@ fn title(section: &Section, place: usize) -> String {
         few if few <= MOST_NAMED => section.worlds.join(", "),
         many => counted(many, "world"),
     };
-    format!("Section {}: {worlds}, {budget}", place + 1)
+    format!("Section {}: {worlds}, {budget}", index + 1)
 }
 
-/// What tells a section from the others; the budget stands in its title.
+/// The settings that distinguish a section from the others; the budget is in its title.
 fn distinction(section: &Section) -> Option<String> {
     let readable = |value: &String| value.parse().map_or_else(|_| value.clone(), grouped);
     let parts: Vec<String> = section
@@ -221,11 +214,4 @@ fn distinction(section: &Section) -> Option<String> {
         .map(|(key, value)| format!("{key} = {}", readable(value)))
         .collect();
     (!parts.is_empty()).then(|| format!("Sections differ in these settings, here: {}.", parts.join(", ")))
-}
-
-fn draw(figure: &Figure) -> Result<[OutputFile; 2], ReportError> {
-    let png = to_png(&figure.scene).map_err(|reason| ReportError::Figure { figure: figure.name.clone(), reason })?;
-    let svg = to_svg(&figure.scene).into_bytes();
-    let path = |ending: &str| format!("figures/{}.{ending}", figure.name);
-    Ok([OutputFile { path: path("svg"), bytes: svg }, OutputFile { path: path("png"), bytes: png }])
 }

@@ -1,18 +1,17 @@
-//! Risk, drawn and judged: the states of smallest and largest |σ| as annotated pictures on a page, an episode as a film
-//! with its σ below, and what an audit says about low σ being high risk.
+//! Risk, drawn and analysed: the states of smallest and largest |σ| as annotated pictures on a page ([`gallery_files`]), an
+//! episode as a film with its σ below ([`FilmRenderer`], [`GifFile`]), and the evidence of an audit for or against low σ
+//! meaning high risk ([`RiskAnalysis`], [`audit_files`]).
 
+mod analysis;
 mod audit;
-mod card;
+mod audit_figures;
 mod film;
+mod format;
 mod gallery;
 mod gif_file;
-mod judgement;
-mod predictors;
-mod scatter;
-mod words;
 
+pub use analysis::{MeasureAnalysis, Prediction, Predictor, RiskAnalysis, RiskMeasure, Shuffled};
 pub use audit::{audit_files, audit_json, remarks};
-pub use film::{FilmStrip, Shot};
+pub use film::{FilmRenderer, FrameCaption};
 pub use gallery::gallery_files;
 pub use gif_file::GifFile;
-pub use judgement::{Judgement, Measure, MeasureJudgement, Prediction, Predictor, Shuffled};

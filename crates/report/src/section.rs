@@ -1,16 +1,14 @@
-//! Runs sorted into sections: only runs of one budget and one set of shared settings stand in one table.
+//! Runs grouped into sections: only runs of one budget and one set of shared settings are in one table.
 
 use crate::agent::Agent;
 use crate::paper::Noise;
-use crate::read::latest;
-use crate::run::Run;
+use crate::recorded_run::RecordedRun;
 use crate::settings::{Settings, differing_keys, section_part, variant_part};
-use sane_record::EvaluationFinished;
-use sane_record::PAPER_GAMES;
+use sane_record::{EvaluationFinished, PAPER_GAMES};
 use sane_stats::Scores;
 use std::collections::BTreeMap;
 
-/// Which score of a run.
+/// A score of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Measure {
     /// Mean return of its evaluation.
@@ -20,10 +18,10 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// All of them, the paper's first.
+    /// The paper's first.
     pub const ALL: [Self; 3] = [Self::Evaluation(Noise::Off), Self::Evaluation(Noise::On), Self::Training];
 
-    /// For headings.
+    /// As headings print it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Evaluation(Noise::Off) => "evaluation without noise",
@@ -32,7 +30,7 @@ impl Measure {
         }
     }
 
-    /// For file names.
+    /// As file names contain it.
     pub fn slug(self) -> &'static str {
         match self {
             Self::Evaluation(Noise::Off) => "noise-off",
@@ -42,30 +40,30 @@ impl Measure {
     }
 }
 
-/// Runs that may stand in one table.
+/// Runs that may be in one table.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// What tells it from the other sections: key → value; empty if it is the only one.
+    /// Settings that differ from the other sections; empty if it is the only one.
     pub distinction: Settings,
     /// Interactions of every run in it.
     pub budget_interactions: u64,
-    /// Its agents, in order; runs point to them.
+    /// In the order of tables and figures; other parts refer to them by index.
     pub agents: Vec<Agent>,
-    /// Its worlds, those of the paper first and in the paper's order.
+    /// Those of the paper first and in the paper's order.
     pub worlds: Vec<String>,
-    /// Interactions of training behind the evaluations in its tables.
+    /// Interactions of training of the policies whose evaluations are in the tables.
     pub evaluated_at: u64,
-    cells: BTreeMap<(String, usize), Vec<Run>>,
+    cells: BTreeMap<(String, usize), Vec<RecordedRun>>,
 }
 
 impl Section {
     /// The runs of an agent in a world, by seed.
-    pub fn runs(&self, world: &str, agent: usize) -> &[Run] {
+    pub fn runs(&self, world: &str, agent: usize) -> &[RecordedRun] {
         self.cells.get(&(world.to_owned(), agent)).map_or(&[], Vec::as_slice)
     }
 
-    /// All its runs, with the place of their agent.
-    pub fn all_runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+    /// All runs, with the index of their agent.
+    pub fn all_runs(&self) -> impl Iterator<Item = (usize, &RecordedRun)> {
         self.cells.iter().flat_map(|((_, agent), runs)| runs.iter().map(move |run| (*agent, run)))
     }
 
@@ -74,18 +72,19 @@ impl Section {
         self.runs(world, agent).iter().filter_map(|run| self.score(run, measure)).collect()
     }
 
-    /// The score of a run. An unfinished run has none: its policy had less training than the others'.
-    pub fn score(&self, run: &Run, measure: Measure) -> Option<f64> {
+    /// The score of a run; an unfinished run has none, since its policy had less training than the others.
+    pub fn score(&self, run: &RecordedRun, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Evaluation(noise) => self.evaluation(run, noise).map(|evaluation| evaluation.return_mean),
             Measure::Training => run.final_return,
         }
     }
 
-    /// The evaluation of a run that stands in the tables: its own world and profile, the section's amount of training.
-    pub fn evaluation<'a>(&self, run: &'a Run, noise: Noise) -> Option<&'a EvaluationFinished> {
+    /// The evaluation of a run that counts in the tables: its own world and profile, the section's amount of training.
+    pub fn evaluation<'a>(&self, run: &'a RecordedRun, noise: Noise) -> Option<&'a EvaluationFinished> {
         let profile = run.settings.get("world.profile");
-        latest(&run.evaluations, |evaluation| {
+        // Of repeated evaluations of the same policy, the last counts.
+        run.evaluations.iter().rev().find(|evaluation| {
             evaluation.noise == noise.name()
                 && evaluation.trained_interactions == self.evaluated_at
                 && evaluation.world == run.world
@@ -104,7 +103,7 @@ impl Section {
         self.all_runs().any(|(_, run)| self.score(run, measure).is_some())
     }
 
-    /// Most seeds that any agent has in any world: what the others are held against.
+    /// Most seeds that any agent has in any world.
     pub fn seeds(&self) -> usize {
         self.cells.values().map(Vec::len).max().unwrap_or(0)
     }
@@ -137,20 +136,18 @@ pub struct Common {
     pub scores: Vec<(usize, Scores)>,
 }
 
-/// A run that stands in no table, and why.
+/// A run that is in no table, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetAside {
-    /// Its folder.
     pub folder: String,
-    /// Why.
     pub reason: String,
 }
 
-/// Sorts runs into sections. Of runs that repeat world, agent, settings and seed, the one that came furthest stays.
+/// Groups runs into sections. Of runs that repeat world, agent, settings and seed, the one with most interactions is kept.
 /// With `evaluated_at`, the tables hold evaluations after that many interactions instead of after the whole budget.
-pub fn sections(runs: Vec<Run>, evaluated_at: Option<u64>) -> (Vec<Section>, Vec<SetAside>) {
+pub fn sections(runs: Vec<RecordedRun>, evaluated_at: Option<u64>) -> (Vec<Section>, Vec<SetAside>) {
     let (runs, set_aside) = without_repeats(runs);
-    let mut groups: BTreeMap<(std::cmp::Reverse<u64>, Settings), Vec<Run>> = BTreeMap::new();
+    let mut groups: BTreeMap<(std::cmp::Reverse<u64>, Settings), Vec<RecordedRun>> = BTreeMap::new();
     for run in runs {
         groups.entry((std::cmp::Reverse(run.budget_interactions), section_part(&run.settings))).or_default().push(run);
     }
@@ -166,9 +163,9 @@ pub fn sections(runs: Vec<Run>, evaluated_at: Option<u64>) -> (Vec<Section>, Vec
     (sections, set_aside)
 }
 
-fn without_repeats(mut runs: Vec<Run>) -> (Vec<Run>, Vec<SetAside>) {
+fn without_repeats(mut runs: Vec<RecordedRun>) -> (Vec<RecordedRun>, Vec<SetAside>) {
     runs.sort_by(|a, b| (b.reached_interactions, &a.folder).cmp(&(a.reached_interactions, &b.folder)));
-    let mut kept: Vec<Run> = Vec::new();
+    let mut kept: Vec<RecordedRun> = Vec::new();
     let mut seen: BTreeMap<(String, String, u64, Settings, Settings), usize> = BTreeMap::new();
     let mut set_aside = Vec::new();
     for run in runs {
@@ -185,13 +182,13 @@ fn without_repeats(mut runs: Vec<Run>) -> (Vec<Run>, Vec<SetAside>) {
     (kept, set_aside)
 }
 
-fn section(distinction: Settings, budget_interactions: u64, evaluated_at: u64, runs: Vec<Run>) -> Section {
+fn section(distinction: Settings, budget_interactions: u64, evaluated_at: u64, runs: Vec<RecordedRun>) -> Section {
     let agents = Agent::all_of(&runs);
     let mut worlds: Vec<String> = runs.iter().map(|run| run.world.clone()).collect();
-    let place = |world: &str| PAPER_GAMES.iter().position(|game| game.game == world).unwrap_or(PAPER_GAMES.len());
-    worlds.sort_by(|a, b| (place(a), a).cmp(&(place(b), b)));
+    let position = |world: &str| PAPER_GAMES.iter().position(|game| game.game == world).unwrap_or(PAPER_GAMES.len());
+    worlds.sort_by(|a, b| (position(a), a).cmp(&(position(b), b)));
     worlds.dedup();
-    let mut cells: BTreeMap<(String, usize), Vec<Run>> = BTreeMap::new();
+    let mut cells: BTreeMap<(String, usize), Vec<RecordedRun>> = BTreeMap::new();
     for run in runs {
         let agent = agents.iter().position(|agent| agent.is_of(&run)).expect("every run has its agent");
         cells.entry((run.world.clone(), agent)).or_default().push(run);

@@ -8,10 +8,10 @@ use toml::Value;
 /// Dotted key → value, as in the run's `config.toml`.
 pub type Settings = BTreeMap<String, String>;
 
-/// Runs that differ in one of these answer different questions: they are shown in separate sections.
+/// Runs that differ in one of these are shown in separate sections.
 const SECTION_KEYS: [&str; 4] = ["training.", "replay.", "world.profile", "learner.network."];
 
-/// What may differ without a word: the seed and the game are what a table is over, records never change a result.
+/// Keys that may differ within one agent of a section: tables are over seeds and worlds, and records never change a result.
 const FREE_KEYS: [&str; 4] = ["agent", "seed", "world.name", "record."];
 
 /// The configuration in `text`, which was read from `path`.
@@ -25,17 +25,17 @@ pub fn parse(text: &str, path: &Path) -> Result<Settings, ReportError> {
     Ok(settings)
 }
 
-/// The part of the settings that decides the section of the report a run stands in.
+/// The part of the settings that decides a run's section.
 pub fn section_part(settings: &Settings) -> Settings {
     part(settings, is_section_key)
 }
 
-/// The part of the settings that makes an agent of the same name another agent.
+/// The part of the settings that distinguishes variants of one agent.
 pub fn variant_part(settings: &Settings) -> Settings {
     part(settings, |key| !is_section_key(key) && !matches(key, &FREE_KEYS))
 }
 
-/// The keys in which these settings do not all agree.
+/// The keys whose values are not the same in all of these settings.
 pub fn differing_keys<'a>(all: impl IntoIterator<Item = &'a Settings> + Clone) -> Vec<String> {
     let mut keys: Vec<&String> = all.clone().into_iter().flat_map(|settings| settings.keys()).collect();
     keys.sort();
@@ -52,7 +52,7 @@ fn is_section_key(key: &str) -> bool {
     matches(key, &SECTION_KEYS)
 }
 
-/// A pattern ending in a dot stands for all keys below it.
+/// A pattern that ends in a dot matches all keys below it.
 fn matches(key: &str, patterns: &[&str]) -> bool {
     patterns.iter().any(|pattern| if pattern.ends_with('.') { key.starts_with(pattern) } else { key == *pattern })
 }

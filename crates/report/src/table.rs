@@ -1,39 +1,35 @@
-//! A table of words and numbers for people, and its three forms: HTML, Markdown, LaTeX.
+//! A table and its three forms: HTML, Markdown, LaTeX.
 
 use crate::plot::escape;
 
-/// A table.
+/// A table of texts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// What it shows.
     pub caption: String,
-    /// Headings of its columns; the first column holds words, the others numbers.
+    /// Headings; the first column holds names, the others numbers.
     pub columns: Vec<String>,
-    /// Its rows.
     pub rows: Vec<Row>,
-    /// What must be known to read it rightly.
+    /// Printed below it.
     pub notes: Vec<String>,
 }
 
-/// A row.
+/// A row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// As many as there are columns.
+    /// One per column.
     pub cells: Vec<String>,
-    /// What kind of row.
     pub kind: RowKind,
 }
 
 /// Whether a row belongs to the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowKind {
-    /// One of many.
     Body,
-    /// Sums up the rows above it.
+    /// Summarises the rows above it.
     Summary,
 }
 
-/// What stands where a number should be and is not.
+/// The text of a cell whose number is missing.
 pub const MISSING: &str = "missing";
 
 impl Table {
@@ -43,17 +39,17 @@ impl Table {
         self.rows.push(Row { cells, kind: RowKind::Body });
     }
 
-    /// Adds a row that sums up.
+    /// Adds a summary row.
     pub fn push_summary(&mut self, cells: Vec<String>) {
         self.push(cells);
         self.rows.last_mut().expect("a row was pushed").kind = RowKind::Summary;
     }
 
-    /// As part of a page; wide tables scroll sideways on their own.
+    /// As part of a page; wide tables scroll on their own.
     pub fn html(&self) -> String {
         let cell = |tag: &str, text: &str| {
             let class = if text == MISSING { " class=\"missing\"" } else { "" };
-            // What is added in brackets stands below its number, so that columns stay narrow.
+            // Text in brackets is set below its number, so that columns stay narrow.
             let text = match text.split_once(" (") {
                 Some((number, added))
                     if tag == "td" && class.is_empty() && number.ends_with(|c: char| c.is_ascii_digit()) =>
@@ -94,7 +90,7 @@ impl Table {
         format!("**{}**\n\n{}| {} |\n{rows}{notes}\n", self.caption, line(&self.columns), alignment.join(" | "))
     }
 
-    /// As a `table` environment with `booktabs` rules, made smaller where it is wider than the text.
+    /// As a `table` environment with `booktabs` rules, scaled down if it is wider than the text.
     pub fn latex(&self) -> String {
         let line = |cells: &[String]| {
             format!("  {} \\\\\n", cells.iter().map(|text| tex(text)).collect::<Vec<_>>().join(" & "))
@@ -118,7 +114,7 @@ impl Table {
     }
 }
 
-/// Text for LaTeX.
+/// Escapes text for LaTeX.
 fn tex(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -160,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn markdown_keeps_its_columns_whatever_a_cell_says() {
+    fn markdown_escapes_column_separators() {
         let expected = "**Scores & such**\n\n| game | q_sane |\n| --- | ---: |\n| a\\|b | −1 ± 2 |\n| mean | missing \
              |\n\n50 % of <all>\n\n";
         assert_eq!(table().markdown(), expected);
     }
 
     #[test]
-    fn latex_escapes_what_it_would_obey() {
+    fn latex_escapes_its_special_characters() {
         let latex = table().latex();
         for part in [
             "\\caption{Scores \\& such}",
@@ -181,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn html_escapes_and_marks_what_is_missing() {
+    fn html_is_escaped_and_missing_cells_are_marked() {
         let html = table().html();
         for part in
             ["Scores &amp; such", "<td class=\"missing\">missing</td>", "<tr class=\"summary\">", "50 % of &lt;all&gt;"]

@@ -2,13 +2,13 @@
 
 mod support;
 
-use sane_report::{Measure, Noise, Report, ReportError, Run, SectionReport, find_runs, read_run};
+use sane_report::{Measure, Noise, RecordedRun, Report, ReportError, SectionReport, find_runs, read_run};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use support::MadeUp;
 
-fn read_all(root: &Path) -> Vec<Run> {
+fn read_all(root: &Path) -> Vec<RecordedRun> {
     find_runs(&[root.into()]).unwrap().iter().map(|folder| read_run(folder).unwrap()).collect()
 }
 
@@ -176,7 +176,7 @@ fn evaluations_after_another_amount_of_training_are_chosen_by_asking_for_them() 
 }
 
 #[test]
-fn a_torn_last_line_is_left_out_and_said() {
+fn a_torn_last_line_is_left_out_and_reported() {
     let root = tempfile::tempdir().unwrap();
     let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
     let mut events = fs::OpenOptions::new().append(true).open(folder.join("events.jsonl")).unwrap();

@@ -1,6 +1,6 @@
-//! Percentile intervals by bootstrap. For scores, seeds are drawn anew within each game and games stay as they are
-//! (stratified). For states of an episode, whole clusters are drawn, since neighbours in time are alike. [`shuffled`] gives
-//! the distribution of a statistic under chance alone.
+//! Percentile intervals by bootstrap. For scores, seeds are resampled within each game and the games are kept
+//! (stratified). For states of an episode, whole clusters are resampled, since neighbours in time are correlated.
+//! [`shuffled`] gives the distribution of a statistic under chance alone.
 
 use crate::{Scores, mean, percentile_interval, quantile};
 
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn states_that_repeat_their_neighbours_do_not_make_the_interval_narrower() {
-        // Ten values, each met ten times in a row: as sure as ten values, not as a hundred.
+        // Ten values, each ten times in a row: as much evidence as ten values, not as a hundred.
         let values: Vec<f64> = (0..100).map(|i| f64::from(i / 10)).collect();
         let width = |length: usize| {
             let clusters: Vec<Vec<usize>> =

@@ -15,7 +15,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
 }
 
-/// rliable's rows are runs; ours are games.
+/// rliable's rows are runs; here rows are games.
 fn scores(value: &Value) -> Scores {
     let runs: Vec<Vec<f64>> = value.as_array().unwrap().iter().map(numbers).collect();
     Scores((0..runs[0].len()).map(|game| runs.iter().map(|run| run[game]).collect()).collect())

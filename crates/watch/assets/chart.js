@@ -1,8 +1,8 @@
 // A chart on a canvas: curves with bands over interactions. Read with the mouse, a finger or the arrow keys.
 
-import { count, el, number, tick } from "/words.js";
+import { count, el, number, tick } from "/format.js";
 
-/** The line patterns that curves of one colour go through, as in the reports. */
+/** The line patterns that distinguish curves of one colour, as in the reports. */
 export const DASHES = [[], [6, 3], [2, 2.5], [8, 3, 2, 3], [12, 4], [4, 1.5]];
 
 const MARGIN = { right: 14, top: 8, bottom: 24 };
@@ -121,7 +121,7 @@ export class Chart {
     this.read(pen, frame, toX, toY);
   }
 
-  /** Lowest and highest value shown, with a little air. */
+  /** Lowest and highest value shown, with a margin. */
   range() {
     let [low, high] = [Infinity, -Infinity];
     const take = (value) => {
@@ -136,7 +136,7 @@ export class Chart {
     if (this.options.from !== undefined && !this.isLog) take(this.options.from);
     if (low === Infinity) return this.isLog ? { low: 0.1, high: 1 } : { low: 0, high: 1 };
     if (this.isLog) {
-      // A single value near zero must not squeeze everything else into the last decade.
+      // A single value near zero must not compress all others into the last decade.
       const means = this.curves.flatMap((curve) => curve.mean.filter((value) => 0 < value));
       low = Math.max(low, Math.min(...means, high) / 20);
       return low === high ? { low: low / 2, high: high * 2 } : { low: low / 1.15, high: high * 1.15 };
@@ -216,7 +216,7 @@ export class Chart {
     pen.globalAlpha = 1;
   }
 
-  /** The values at the cursor, in a box that keeps inside the chart. */
+  /** The values at the cursor, in a box inside the chart. */
   read(pen, frame, toX, toY) {
     if (this.cursor === null) {
       this.tip.hidden = true;
@@ -271,7 +271,7 @@ function steps(low, high, many) {
   return found;
 }
 
-/** Powers of ten; where there are few of them, their halves and doubles, too. */
+/** Powers of ten; if they are few, also multiples of them. */
 function decades(low, high) {
   const span = Math.log10(high / low);
   const factors = span < 1 ? [1, 2, 3, 5, 7] : span < 2.2 ? [1, 2, 5] : [1];

@@ -1,7 +1,7 @@
-// Up to eight runs in one chart: each by itself, or the mean over its seeds with their spread.
+// Up to eight curves in one chart: each a run, or the mean over seeds with its range.
 
 import { Chart, DASHES } from "/chart.js";
-import { agent, el, percent, state } from "/words.js";
+import { agent, el, percent, state } from "/format.js";
 
 const QUANTITIES = [
   ["curve", "Return (mean of the last 100)", {}],
@@ -41,7 +41,7 @@ export class Compare {
     this.chart.close();
   }
 
-  news(changed) {
+  update(changed) {
     const ids = [...this.shared.chosen];
     const groups = new Set(ids.map((id) => this.shared.rows.get(id)?.group));
     const matters = (id) => this.shared.chosen.has(id) || groups.has(this.shared.rows.get(id)?.group);
@@ -80,7 +80,7 @@ export class Compare {
         const answer = await fetch(`/api/compare?runs=${[...this.shared.chosen].join(",")}&quantity=${quantity}&by=${by}`);
         if (answer.ok && !this.isClosed && quantity === kept.quantity && by === kept.by) this.show((await answer.json()).curves);
       } catch {
-        // The line is lost; the news that follow its return ask again.
+        // The connection is lost; the update after reconnecting requests again.
       }
     }
     this.isLoading = false;
@@ -119,7 +119,7 @@ export class Compare {
     );
   }
 
-  /** What the run is doing, or how many seeds do what. */
+  /** The state of the run, or the count of seeds in each state. */
   standings(row) {
     if (!row || kept.by === "run") return row ? state(row) : "";
     const counts = new Map();

@@ -1,12 +1,12 @@
-// The film of the newest episode: pictures, the σ of each state under them, the actions that noise changed marked.
+// The film of the newest episode: frames, the σ of each state below them, exploratory actions marked.
 
-import { ago, count, el, number } from "/words.js";
+import { ago, count, el, number } from "/format.js";
 
 const SPEEDS = [["½×", 7.5], ["1×", 15], ["2×", 30], ["4×", 60]];
 const MAGIC = "SANEFILM";
 
 export class Film {
-  /** From the bytes of `film.bin`: magic, length of the head, head as JSON, pictures packed. */
+  /** From the bytes of `film.bin`: magic, length of the header, header as JSON, compressed frames. */
   static async parse(buffer, row) {
     const text = new TextDecoder();
     if (text.decode(buffer.slice(0, 8)) !== MAGIC) throw new Error("not a film");
@@ -15,7 +15,7 @@ export class Film {
     const unpacked = new Blob([buffer.slice(12 + length)]).stream().pipeThrough(new DecompressionStream("deflate"));
     const pictures = new Uint8Array(await new Response(unpacked).arrayBuffer());
     const size = head.width * head.height;
-    // Each byte is mixed with that of the picture before.
+    // Each byte is XORed with that of the previous frame.
     for (let i = size; i < pictures.length; i += 1) pictures[i] ^= pictures[i - size];
     return new Film(head, pictures, row);
   }
@@ -71,7 +71,7 @@ export class Film {
       if (this.isClosed) return;
       if (this.isPlaying && 1000 / this.rate <= now - this.last) {
         this.last = now;
-        // At the end it rests a moment, then begins again.
+        // Pauses at the end, then starts again.
         this.rest = this.at === this.length - 1 ? (this.rest || 0) + 1 : 0;
         if (this.at < this.length - 1) this.go(this.at + 1);
         else if (this.rate < this.rest) this.go(0);
@@ -134,7 +134,7 @@ export class Film {
     this.draw();
   }
 
-  /** The trace: σ as a line, changed actions as marks below it, the beginnings of episodes as thin lines. */
+  /** The trace: σ as a line, exploratory actions as marks below it, starts of episodes as thin lines. */
   draw() {
     const box = this.trace.parentElement;
     const [width, height] = [box.clientWidth, box.clientHeight];

@@ -1,8 +1,8 @@
-// The risk gallery, as `sane risk gallery` left it: the states with the smallest and the largest |σ|.
+// The risk gallery that `sane risk gallery` wrote: the states with the smallest and the largest |σ|.
 
-import { count, el, number, percent } from "/words.js";
+import { count, el, number, percent } from "/format.js";
 
-/** `found` is the gallery's list; `address` leads from a picture's name to it. */
+/** `found` is `gallery.json`; `address` gives the URL of a picture. */
 export function gallery({ subject, smallest, largest }, address) {
   const shown = (state) => {
     const action = subject.actions[state.action] || state.action;

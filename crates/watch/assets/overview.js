@@ -1,10 +1,10 @@
 // All runs in a table: filtered, sorted, chosen for comparison.
 
-import { agent, ago, bar, count, duration, el, left, number, speed, state, trend } from "/words.js";
+import { agent, ago, bar, count, duration, el, left, number, speed, state, trend } from "/format.js";
 
 const STATES = ["running", "failed", "stale", "stopped", "finished"];
 
-/** Columns: name, head, what it sorts by, cell. */
+/** Columns: name, heading, sort key, cell. */
 const COLUMNS = [
   ["state", "State", (row) => STATES.indexOf(row.state), state],
   ["world", "Game", (row) => row.world || row.name, (row) => el("a", { href: `#/run/${row.id}`, title: row.name }, row.world || row.name)],
@@ -16,10 +16,10 @@ const COLUMNS = [
   ["steps", "Interactions", (row) => row.reached, (row) => count(row.reached)],
   ["speed", "Speed", (row) => (row.state === "running" ? row.speed : 0), (row) => (row.state === "running" ? speed(row.speed) : "")],
   ["left", "Left", (row) => left(row) ?? Infinity, (row) => (left(row) === null ? "" : duration(left(row)))],
-  ["news", "News", (row) => -row.news_unix, (row, shared) => ago(shared.now() - row.news_unix)],
+  ["news", "Last write", (row) => -row.news_unix, (row, shared) => ago(shared.now() - row.news_unix)],
 ];
 
-/** How it was left, for those who come back. */
+/** Filter and sort order, kept between visits. */
 const kept = { text: "", world: "", agent: "", seed: "", state: "", by: "state", down: false };
 
 export class Overview {
@@ -50,11 +50,11 @@ export class Overview {
 
   close() {}
 
-  news() {
+  update() {
     this.render();
   }
 
-  /** Ages go on without news. */
+  /** Ages grow without updates. */
   tick() {
     for (const [id, line] of this.lines) {
       const row = this.shared.rows.get(id);
@@ -119,7 +119,7 @@ export class Overview {
     this.bar.firstChild.textContent = `${known.length} ${known.length === 1 ? "run" : "runs"} chosen`;
   }
 
-  /** The row's line, made anew only where the row changed. */
+  /** The row's line, rebuilt only if the row changed. */
   line(row) {
     let line = this.lines.get(row.id);
     const isChosen = this.shared.chosen.has(row.id);

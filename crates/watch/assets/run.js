@@ -1,9 +1,9 @@
-// One run: how it stands, its curves, its film, its evaluations, its gallery, its settings. Follows the news of the run.
+// One run: its state, curves, film, evaluations, gallery and settings. Follows the updates of the run.
 
 import { Chart } from "/chart.js";
 import { Film } from "/film.js";
 import { gallery } from "/gallery.js";
-import { ago, agent, bar, bytes, count, date, duration, el, left, number, percent, speed, state } from "/words.js";
+import { ago, agent, bar, bytes, count, date, duration, el, left, number, percent, speed, state } from "/format.js";
 
 /** Title, quantities drawn together, options. */
 const CHARTS = [
@@ -54,7 +54,7 @@ export class RunView {
     this.film?.close();
   }
 
-  news(changed) {
+  update(changed) {
     if (changed === null || changed.has(this.id)) this.load();
   }
 
@@ -63,7 +63,7 @@ export class RunView {
     if (row && this.age) this.age.textContent = ago(this.shared.now() - row.news_unix);
   }
 
-  /** Asks for the run; while an answer is awaited, more news make one more question. */
+  /** Requests the run; updates that arrive while a response is awaited cause one more request. */
   async load() {
     this.asked += 1;
     if (this.isLoading) return;
@@ -76,7 +76,7 @@ export class RunView {
         if (answer.ok) this.show(await answer.json());
         else if (this.shared.isComplete) this.head.replaceChildren(el("p", { class: "hint" }, await answer.text(), el("a", { href: "#/" }, "All runs")));
       } catch {
-        // The line is lost; the news that follow its return ask again.
+        // The connection is lost; the update after reconnecting requests again.
       }
     }
     this.isLoading = false;
@@ -90,7 +90,7 @@ export class RunView {
     const last = history.last_interval || {};
     const now = { curve: row.return_mean, sigma: last.sigma?.mean_abs, exploration: last.effective_exploration_share, loss: last.loss_mean, q: last.q_mean, speed: row.speed };
     for (const { chart, of, title } of this.charts) {
-      const drawn = (name) => (name === "return" ? { ...stretches(history.series.return), faint: true, bandOnly: true } : history.series[name]);
+      const drawn = (name) => (name === "return" ? { ...groups(history.series.return), faint: true, bandOnly: true } : history.series[name]);
       const curves = of.map((name) => ({ name: NAMES[name], colour: row.colour, ...drawn(name) }));
       chart.root.hidden = curves.every((curve) => curve.x.length === 0) && title !== "Return";
       chart.show(curves, row.reached, now[of[of.length - 1]]);
@@ -113,7 +113,7 @@ export class RunView {
     };
     this.head.replaceChildren(
       el("h1", {}, row.world || row.name, " ", agent(row), el("small", {}, `seed ${row.seed}`)),
-      el("p", { class: "standing" }, state(row), bar(row), el("span", {}, `${count(row.reached)} of ${count(row.budget)} interactions`), el("span", { class: "muted" }, "news ", this.age), el("code", {}, row.name)),
+      el("p", { class: "standing" }, state(row), bar(row), el("span", {}, `${count(row.reached)} of ${count(row.budget)} interactions`), el("span", { class: "muted" }, "last write ", this.age), el("code", {}, row.name)),
       el(
         "p",
         { class: "ways" },
@@ -201,8 +201,8 @@ export class RunView {
   }
 }
 
-/** Single episodes scatter; about eighty stretches of them, each from its lowest to its highest, show how they go. */
-function stretches({ x, mean, low, high }) {
+/** Episodes scatter: they are drawn as about eighty groups, each from its lowest to its highest return. */
+function groups({ x, mean, low, high }) {
   const size = Math.ceil(x.length / 80);
   const starts = x.map((_, i) => i).filter((i) => i % size === 0);
   const part = (list, of) => starts.map((i) => of(list.slice(i, i + size)));

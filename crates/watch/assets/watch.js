@@ -1,4 +1,4 @@
-// The page: keeps the runs as the server tells them, shows the view the address names, hands it news and keys.
+// The page: keeps the rows that the server sends, shows the view that the URL names, passes updates and keys to it.
 
 import { Overview } from "/overview.js";
 import { RunView } from "/run.js";
@@ -14,7 +14,7 @@ export const shared = {
   chosen: new Set(JSON.parse(sessionStorage.getItem("chosen") || "[]")),
   isComplete: false,
   now: () => Date.now() / 1000 + shared.ahead,
-  /** Chooses or leaves out a run; says whether it is chosen then. */
+  /** Toggles the choice of a run; returns whether it is chosen. */
   choose(id) {
     if (shared.chosen.has(id)) shared.chosen.delete(id);
     else if (shared.chosen.size < MOST_CHOSEN) shared.chosen.add(id);
@@ -48,7 +48,7 @@ function setLine(state) {
   line.textContent = { waiting: "connecting", live: "live", lost: "no connection" }[state];
 }
 
-/** `#/run/ID?x=y` → the path's parts and the questions. */
+/** `#/run/ID?x=y` → the parts of the path and the query. */
 function address() {
   const [path, question] = location.hash.replace(/^#/, "").split("?");
   return { parts: path.split("/").filter(Boolean), question: new URLSearchParams(question || "") };
@@ -75,7 +75,7 @@ function take(message) {
   message.gone.forEach((id) => shared.rows.delete(id));
   message.rows.forEach((row) => shared.rows.set(row.id, row));
   shared.isComplete = true;
-  view.news(message.whole ? null : new Set([...message.rows.map((row) => row.id), ...message.gone]));
+  view.update(message.whole ? null : new Set([...message.rows.map((row) => row.id), ...message.gone]));
 }
 
 async function begin() {
@@ -85,7 +85,7 @@ async function begin() {
     if (!answer.ok) throw new Error(await answer.text());
     const message = await answer.json();
     since = message.place;
-    // A server that has just started may not have looked yet; its first news are all runs.
+    // A server that has just started may have no rows yet; its first message then holds all runs.
     if (!since.endsWith("-0")) take(message);
   } catch (error) {
     place.replaceChildren(Object.assign(document.createElement("p"), { className: "hint", textContent: String(error.message || error) }));
@@ -93,10 +93,10 @@ async function begin() {
     setTimeout(() => location.reload(), 5000);
     return;
   }
-  const news = new EventSource(`/api/live?since=${since}`);
-  news.onopen = () => setLine("live");
-  news.onerror = () => setLine("lost");
-  news.onmessage = (event) => take(JSON.parse(event.data));
+  const stream = new EventSource(`/api/live?since=${since}`);
+  stream.onopen = () => setLine("live");
+  stream.onerror = () => setLine("lost");
+  stream.onmessage = (event) => take(JSON.parse(event.data));
 }
 
 document.addEventListener("keydown", (event) => {

@@ -34,10 +34,10 @@ fn main() {
 
 fn write_runs(folder: &Path) {
     thread::scope(|scope| {
-        for (place, game) in sane_record::PAPER_GAMES.iter().enumerate() {
+        for (game_index, game) in sane_record::PAPER_GAMES.iter().enumerate() {
             scope.spawn(move || {
                 for agent in AGENTS {
-                    (1..=3).for_each(|seed| drop(paper_run(game.game, place as u64, agent, seed).write(folder)));
+                    (1..=3).for_each(|seed| drop(paper_run(game.game, game_index as u64, agent, seed).write(folder)));
                 }
             });
         }
@@ -45,14 +45,14 @@ fn write_runs(folder: &Path) {
     say(&format!("132 runs in {}", folder.display()));
 }
 
-fn paper_run(game: &str, place: u64, agent: &str, seed: u64) -> MadeUp {
+fn paper_run(game: &str, game_index: u64, agent: &str, seed: u64) -> MadeUp {
     MadeUp {
         budget: 25_000_000,
         reached: 25_000_000,
         interval: 10_000,
         // From 500 interactions (river raid) to 3,000 (enduro) and so on.
-        episode_length: 500 + 250 * place,
-        ..MadeUp::small(game, agent, seed, 100.0 * (place + seed) as f64)
+        episode_length: 500 + 250 * game_index,
+        ..MadeUp::small(game, agent, seed, 100.0 * (game_index + seed) as f64)
     }
 }
 

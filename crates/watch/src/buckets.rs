@@ -1,10 +1,10 @@
-//! A curve of any length in a few hundred buckets: mean, smallest and largest value of each, made while reading.
+//! A curve of any length in a few hundred buckets, filled while reading: mean, smallest and largest value of each.
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-/// As many as a chart has pixels to show them.
-const MOST: u64 = 480;
+/// About the pixels of a chart.
+const MOST_BUCKETS: u64 = 480;
 
 /// Values over interactions. All buckets are equally wide; when there are too many, neighbours are merged in pairs.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Buckets {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Bucket {
-    place: u64,
+    index: u64,
     /// Interactions of its newest value.
     x: u64,
     count: u64,
@@ -41,10 +41,10 @@ impl Buckets {
         if !(value.is_finite() && low.is_finite() && high.is_finite()) {
             return;
         }
-        while MOST * self.width <= x {
+        while MOST_BUCKETS * self.width <= x {
             self.halve();
         }
-        self.put(Bucket { place: x / self.width, x, count: 1, sum: value, low, high });
+        self.put(Bucket { index: x / self.width, x, count: 1, sum: value, low, high });
     }
 
     /// (interactions, mean) of each bucket.
@@ -54,7 +54,7 @@ impl Buckets {
 
     fn put(&mut self, new: Bucket) {
         match self.filled.last_mut() {
-            Some(last) if new.place <= last.place => last.merge(new),
+            Some(last) if new.index <= last.index => last.merge(new),
             _ => self.filled.push(new),
         }
     }
@@ -62,7 +62,7 @@ impl Buckets {
     fn halve(&mut self) {
         self.width *= 2;
         for bucket in std::mem::take(&mut self.filled) {
-            self.put(Bucket { place: bucket.place / 2, ..bucket });
+            self.put(Bucket { index: bucket.index / 2, ..bucket });
         }
     }
 }
@@ -94,7 +94,7 @@ impl Serialize for Buckets {
     }
 }
 
-/// Six digits: more than a chart can show, and half the bytes.
+/// Six significant digits: more than a chart resolves, in half the bytes.
 pub fn short(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_long_the_curve_its_ends_its_extremes_and_its_mean_are_kept(
+        fn a_curve_of_any_length_keeps_its_end_its_extremes_and_its_mean(
             steps in prop::collection::vec((1_u64..5_000, -1e3_f64..1e3), 1..2_000),
         ) {
             let mut buckets = Buckets::default();
@@ -116,7 +116,7 @@ mod tests {
                 buckets.add(x, value);
             }
             let values = || steps.iter().map(|step| step.1);
-            prop_assert!(buckets.filled.len() as u64 <= MOST);
+            prop_assert!(buckets.filled.len() as u64 <= MOST_BUCKETS);
             prop_assert!(buckets.filled.windows(2).all(|pair| pair[0].x < pair[1].x));
             prop_assert_eq!(buckets.filled.last().map(|bucket| bucket.x), Some(x));
             let lowest = buckets.filled.iter().map(|b| b.low).fold(f64::MAX, f64::min);
@@ -132,15 +132,15 @@ mod tests {
     #[test]
     fn a_bucket_by_hand() {
         let mut buckets = Buckets::default();
-        (0..MOST).for_each(|x| buckets.add(x, x as f64));
-        buckets.add(MOST, 7.0);
+        (0..MOST_BUCKETS).for_each(|x| buckets.add(x, x as f64));
+        buckets.add(MOST_BUCKETS, 7.0);
         let means: Vec<(f64, f64)> = buckets.means().take(2).collect();
         assert_eq!(means, [(1.0, 0.5), (3.0, 2.5)]);
         assert_eq!(serde_json::to_value(&buckets).unwrap()["high"][1], 3.0);
     }
 
     #[test]
-    fn what_is_no_number_is_left_out() {
+    fn values_that_are_not_finite_are_left_out() {
         let mut buckets = Buckets::default();
         buckets.add(1, f64::NAN);
         assert!(buckets.filled.is_empty());

@@ -1,28 +1,27 @@
-//! Several runs in one chart: each by itself, or the mean over the seeds with its spread.
+//! Several runs in one chart: each on its own, or the mean over seeds with its range.
 
 use crate::buckets::short;
-use crate::histories::Histories;
-use crate::history::Quantity;
+use crate::history::{Histories, Quantity};
 use crate::index::Index;
 use crate::row::Row;
 use sane_report::mean_of_seeds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Curves in one chart; more cannot be told apart.
+/// Curves in one chart; more cannot be distinguished.
 pub const MOST: usize = 8;
 
-/// What one curve stands for.
+/// What one curve shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// A run.
     Run,
-    /// All runs that differ from the named one in their seed alone.
+    /// The mean of all runs that differ only in their seed.
     Seeds,
 }
 
-/// One curve.
+/// A curve of the chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
     id: String,
@@ -33,36 +32,36 @@ pub struct Curve {
     seeds: Vec<u64>,
     x: Vec<f64>,
     mean: Vec<f64>,
-    /// Lowest and highest: of the values in a bucket, or of the seeds.
+    /// Lowest seed; equal to the mean for a single run.
     low: Vec<f64>,
     high: Vec<f64>,
-    /// Up to where all seeds are in the mean.
+    /// Interactions up to which all seeds are in the mean.
     complete_to: f64,
 }
 
-/// The curves of the runs with these names; unknown ones are left out.
+/// The curves of the runs with these ids; unknown ids are left out.
 pub fn compare(index: &Index, histories: &Histories, ids: &[&str], quantity: Quantity, by: By) -> Vec<Curve> {
     let rows: Vec<Row> = ids.iter().take(MOST).filter_map(|id| index.row(id)).collect();
     let points = |row: &Row| -> Vec<(f64, f64)> {
-        histories.with(index.fence(), &row.id, &row.folder, |history| history.series.of(quantity).means().collect())
+        histories.with(index.guard(), &row.id, &row.folder, |history| history.series.of(quantity).means().collect())
     };
     match by {
-        By::Run => rows.iter().map(|row| alone(row, &points(row))).collect(),
+        By::Run => rows.iter().map(|row| single(row, &points(row))).collect(),
         By::Seeds => {
             let all = index.all();
-            let mut met = BTreeSet::new();
+            let mut seen = BTreeSet::new();
             rows.iter()
-                .filter(|row| met.insert(row.group.clone()))
+                .filter(|row| seen.insert(row.group.clone()))
                 .map(|row| {
                     let group: Vec<&Row> = all.iter().filter(|other| other.group == row.group).collect();
-                    together(row, &group, &group.iter().map(|row| points(row)).collect::<Vec<_>>())
+                    mean_of_group(row, &group, &group.iter().map(|row| points(row)).collect::<Vec<_>>())
                 })
                 .collect()
         }
     }
 }
 
-fn alone(row: &Row, points: &[(f64, f64)]) -> Curve {
+fn single(row: &Row, points: &[(f64, f64)]) -> Curve {
     let (x, mean): (Vec<f64>, Vec<f64>) = points.iter().map(|&(x, y)| (x, short(y))).unzip();
     Curve {
         complete_to: x.last().copied().unwrap_or(0.0),
@@ -74,7 +73,7 @@ fn alone(row: &Row, points: &[(f64, f64)]) -> Curve {
     }
 }
 
-fn together(row: &Row, group: &[&Row], points: &[Vec<(f64, f64)>]) -> Curve {
+fn mean_of_group(row: &Row, group: &[&Row], points: &[Vec<(f64, f64)>]) -> Curve {
     let known: Vec<Vec<(f64, f64)>> = points.iter().filter(|points| !points.is_empty()).cloned().collect();
     let end = known.iter().filter_map(|points| points.last()).map(|point| point.0).fold(0.0, f64::max);
     let mut curve = Curve { seeds: group.iter().map(|row| row.seed).collect(), ..empty(row) };
@@ -111,8 +110,8 @@ fn empty(row: &Row) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fence::Fence;
-    use crate::index::Looker;
+    use crate::index::Updater;
+    use crate::path_guard::PathGuard;
     use std::fs;
     use std::path::Path;
 
@@ -139,8 +138,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         write(root.path(), 1, &[(0, 0.0), (200, 20.0)]);
         write(root.path(), 2, &[(0, 10.0), (100, 10.0)]);
-        let index = Index::new(Fence::around(&[root.path().into()]).unwrap());
-        Looker::default().pass(&index);
+        let index = Index::new(PathGuard::new(&[root.path().into()]).unwrap());
+        Updater::default().pass(&index);
         let ids: Vec<String> = index.all().into_iter().map(|row| row.id).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).chain(["unknown"]).collect();
         let histories = Histories::default();

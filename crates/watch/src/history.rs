@@ -1,13 +1,18 @@
-//! A run's whole history in buckets, read once and then followed line by line.
+//! A run's whole history in buckets: read once, then followed line by line.
 
 use crate::buckets::Buckets;
-use crate::fence::Fence;
-use crate::tail::{News, Tail};
+use crate::path_guard::PathGuard;
+use crate::tail::{Tail, Update};
 use sane_record::{Event, IntervalFinished, RunStarted, Shares, StopReason, Timing, event_kind};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is drawn over interactions.
+/// Histories kept; the least recently requested one is dropped first.
+const MOST_HISTORIES: usize = 96;
+
+/// A quantity drawn over interactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -19,7 +24,6 @@ pub enum Quantity {
     Sigma,
     /// Share of interactions in which exploration changed the action.
     Exploration,
-    /// Loss.
     Loss,
     /// Q of the actions taken.
     Q,
@@ -42,7 +46,7 @@ pub struct Series {
 
 /// One process that worked on the run.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Process {
+pub struct ProcessRecord {
     started_unix: u64,
     from_interactions: u64,
     threads: u64,
@@ -52,17 +56,16 @@ pub struct Process {
     reason: Option<StopReason>,
 }
 
-/// What the records of a run say.
+/// Everything the page shows of the records of a run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct History {
-    /// Its curves.
     pub series: Series,
     started: Option<RunStarted>,
     last_interval: Option<IntervalFinished>,
-    processes: Vec<Process>,
+    processes: Vec<ProcessRecord>,
     shares: Option<Shares>,
     resident_bytes: Option<u64>,
-    /// Lines that are no records.
+    /// Lines that could not be parsed.
     bad_lines: u64,
     #[serde(skip)]
     events: Tail,
@@ -79,7 +82,6 @@ struct EpisodeLine {
 }
 
 impl Series {
-    /// One of them.
     pub fn of(&self, quantity: Quantity) -> &Buckets {
         match quantity {
             Quantity::Curve => &self.curve,
@@ -94,27 +96,27 @@ impl Series {
 }
 
 impl History {
-    /// Reads what is new in the run's folder.
-    pub fn follow(&mut self, fence: &Fence, folder: &Path) {
+    /// Reads what was appended to the run's files since the last call.
+    pub fn follow(&mut self, guard: &PathGuard, folder: &Path) {
         let mut tail = std::mem::take(&mut self.events);
-        tail.follow(fence, &folder.join("events.jsonl"), |news| self.take_event(news));
+        tail.follow(guard, &folder.join("events.jsonl"), |update| self.take_event(update));
         self.events = tail;
         let mut tail = std::mem::take(&mut self.timings);
-        tail.follow(fence, &folder.join("timings.jsonl"), |news| self.take_timing(news));
+        tail.follow(guard, &folder.join("timings.jsonl"), |update| self.take_timing(update));
         self.timings = tail;
     }
 
-    fn take_event(&mut self, news: News<'_>) {
-        let line = match news {
-            News::Line(line) => line,
-            News::Anew => {
+    fn take_event(&mut self, update: Update<'_>) {
+        let line = match update {
+            Update::Line(line) => line,
+            Update::Restarted => {
                 let speed = std::mem::take(&mut self.series.speed);
                 self.series = Series { speed, ..Series::default() };
                 (self.started, self.last_interval) = (None, None);
                 return;
             }
         };
-        // Most lines are episodes; the rest of one is left unread.
+        // Most lines are episodes; only the fields of `EpisodeLine` are parsed.
         if event_kind(line) == Some("episode_finished") {
             match serde_json::from_slice::<EpisodeLine>(line) {
                 Ok(episode) => {
@@ -152,10 +154,10 @@ impl History {
         self.last_interval = Some(interval);
     }
 
-    fn take_timing(&mut self, news: News<'_>) {
-        let line = match news {
-            News::Line(line) => line,
-            News::Anew => {
+    fn take_timing(&mut self, update: Update<'_>) {
+        let line = match update {
+            Update::Line(line) => line,
+            Update::Restarted => {
                 self.series.speed = Buckets::default();
                 self.processes.clear();
                 (self.shares, self.resident_bytes) = (None, None);
@@ -164,9 +166,13 @@ impl History {
         };
         match serde_json::from_slice(line) {
             Ok(Timing::ProcessStarted { unix_seconds, from_interactions, threads, version }) => {
-                let process =
-                    Process { started_unix: unix_seconds, from_interactions, threads, version, ..Process::default() };
-                self.processes.push(process);
+                self.processes.push(ProcessRecord {
+                    started_unix: unix_seconds,
+                    from_interactions,
+                    threads,
+                    version,
+                    ..ProcessRecord::default()
+                });
             }
             Ok(Timing::Machine { processor, logical_cores, .. }) => {
                 if let Some(process) = self.processes.last_mut() {
@@ -174,7 +180,7 @@ impl History {
                 }
             }
             Ok(Timing::Speed { interactions, interactions_per_second, resident_bytes, share }) => {
-                // A resumed run goes back a little; its new speeds count on from there.
+                // A resumed run repeats some interactions; its new speeds are added to those buckets.
                 self.series.speed.add(interactions, interactions_per_second);
                 (self.shares, self.resident_bytes) = (Some(share), Some(resident_bytes));
             }
@@ -185,6 +191,41 @@ impl History {
             }
             Err(_) => self.bad_lines += 1,
         }
+    }
+}
+
+/// The histories of the runs requested lately. Reading one whole takes a moment, following it almost none.
+#[derive(Debug, Default)]
+pub struct Histories {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_run: HashMap<String, (u64, Arc<Mutex<History>>)>,
+    requests: u64,
+}
+
+impl Histories {
+    /// Brings the history of this run up to date and passes it to `read`. Runs do not block each other.
+    pub fn with<T>(&self, guard: &PathGuard, id: &str, folder: &Path, read: impl FnOnce(&History) -> T) -> T {
+        let history = self.entry(id);
+        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        history.follow(guard, folder);
+        read(&history)
+    }
+
+    fn entry(&self, id: &str) -> Arc<Mutex<History>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.requests += 1;
+        let request = kept.requests;
+        if !kept.by_run.contains_key(id) && MOST_HISTORIES <= kept.by_run.len() {
+            let oldest = kept.by_run.iter().min_by_key(|(_, (when, _))| *when).map(|(id, _)| id.clone());
+            oldest.map(|id| kept.by_run.remove(&id));
+        }
+        let entry = kept.by_run.entry(id.to_owned()).or_default();
+        entry.0 = request;
+        entry.1.clone()
     }
 }
 
@@ -201,13 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_run_is_read_anew_where_it_was_cut_back() {
+    fn a_run_that_was_cut_back_is_read_again() {
         let folder = tempfile::tempdir().unwrap();
-        let fence = Fence::around(&[folder.path().into()]).unwrap();
+        let guard = PathGuard::new(&[folder.path().into()]).unwrap();
         let mut history = History::default();
         let mut after = |text: &str| {
             fs::write(folder.path().join("events.jsonl"), text).unwrap();
-            history.follow(&fence, folder.path());
+            history.follow(&guard, folder.path());
             let means: Vec<(f64, f64)> = history.series.of(Quantity::Return).means().collect();
             (means, history.bad_lines)
         };
@@ -223,10 +264,29 @@ mod tests {
         let text: String = (1..=10_000).map(|i| line(i * 37, (i % 100) as f64)).collect();
         fs::write(folder.path().join("events.jsonl"), text).unwrap();
         let mut history = History::default();
-        history.follow(&Fence::around(&[folder.path().into()]).unwrap(), folder.path());
+        history.follow(&PathGuard::new(&[folder.path().into()]).unwrap(), folder.path());
         let returns = serde_json::to_value(&history.series).unwrap()["return"].clone();
         let count = returns["x"].as_array().unwrap().len();
         assert!((200..=480).contains(&count), "{count}");
         assert_eq!(returns["x"][count - 1], 370_000);
+    }
+
+    #[test]
+    fn the_least_recently_requested_run_is_dropped_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let guard = PathGuard::new(&[folder.path().into()]).unwrap();
+        let histories = Histories::default();
+        for i in 0..MOST_HISTORIES {
+            histories.with(&guard, &i.to_string(), folder.path(), |_| ());
+        }
+        histories.with(&guard, "0", folder.path(), |_| ());
+        histories.with(&guard, "new", folder.path(), |_| ());
+        let kept = &histories.kept.lock().unwrap().by_run;
+        assert!(
+            kept.len() == MOST_HISTORIES
+                && kept.contains_key("0")
+                && kept.contains_key("new")
+                && !kept.contains_key("1")
+        );
     }
 }

@@ -1,12 +1,11 @@
-//! All runs as they are now: looked at once a second by a thread of its own, told on to whoever listens.
+//! The index of all runs: a thread checks their files once a second and publishes the rows that changed.
 
-use crate::discover::discover;
-use crate::fence::Fence;
-use crate::glance::{Depth, Glance, glance};
-use crate::lock_holder::Locks;
+use crate::path_guard::PathGuard;
 use crate::row::Row;
-use crate::run_state::{Evidence, RunState};
-use sane_report::{Agent, Run, read_head};
+use crate::run_state::{Evidence, Locks, RunState};
+use crate::sample::{Depth, RunSample, sample};
+use sane_record::RunSearch;
+use sane_report::{Agent, RecordedRun, read_run_config};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,99 +14,100 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 
-/// How often folders are searched for new runs; known ones are looked at in every pass.
-const SEARCH: Duration = Duration::from_secs(4);
+/// Limits the cost of a search that is repeated every few seconds and may be pointed at a whole disk.
+const MAX_DEPTH: usize = 8;
 
-/// A first look at many runs waits for the disk more than for the processor.
-const LOOKING_THREADS: usize = 4;
+/// Time between two searches for new runs; known runs are checked in every pass.
+const SEARCH_PERIOD: Duration = Duration::from_secs(4);
 
-/// The files whose change makes another look worthwhile.
-const LOOKED_AT: [&str; 3] = ["config.toml", "events.jsonl", "timings.jsonl"];
+/// Reading many runs for the first time waits for the disk more than for the processor.
+const READING_THREADS: usize = 4;
 
-/// The runs.
+/// The files whose change makes a run read again.
+const READ_FILES: [&str; 3] = ["config.toml", "events.jsonl", "timings.jsonl"];
+
+/// The current rows of all runs, with versions, so that clients receive only what changed.
 #[derive(Debug)]
 pub struct Index {
-    fence: Fence,
+    guard: PathGuard,
     rows: Mutex<Rows>,
-    news: watch::Sender<u64>,
+    latest: watch::Sender<u64>,
 }
 
-/// Rows and when each of them changed last, in versions of the whole.
+/// Rows with the version in which each of them changed last.
 #[derive(Debug, Default)]
 struct Rows {
     version: u64,
     by_id: BTreeMap<String, (u64, Row)>,
-    gone: Vec<(u64, String)>,
+    removed: Vec<(u64, String)>,
 }
 
 /// What changed since a version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changes {
-    /// The version that results.
+    /// The current version.
     pub version: u64,
     /// New and changed runs.
     pub rows: Vec<Row>,
-    /// Runs that are no longer there.
-    pub gone: Vec<String>,
+    /// Runs that no longer exist.
+    pub removed: Vec<String>,
 }
 
-/// What the looking thread remembers of a run between two passes.
-struct Known {
+/// What is kept of a run between two passes.
+struct KnownRun {
     name: String,
-    /// Of the files when the run was last looked at in full; none of a run that is new.
+    /// Of the files when the run was last read in full; none for a new run.
     stamp: Option<Stamp>,
-    head: Result<Run, String>,
-    glance: Glance,
+    config: Result<RecordedRun, String>,
+    sample: RunSample,
 }
 
-impl Known {
-    fn look(&mut self, fence: &Fence, folder: &Path, depth: Depth) {
+impl KnownRun {
+    fn refresh(&mut self, guard: &PathGuard, folder: &Path, depth: Depth) {
         let stamp = stamp(folder);
         if self.stamp == Some(stamp) {
             return;
         }
         if self.stamp.is_none_or(|known| known[0] != stamp[0]) {
-            self.head = head(fence, folder);
+            self.config = read_config(guard, folder);
         }
-        self.glance = glance(fence, folder, depth);
+        self.sample = sample(guard, folder, depth);
         if depth == Depth::Trend {
             self.stamp = Some(stamp);
         }
     }
 }
 
-/// (length, time of last change) of the files looked at.
+/// (length, time of last change) of [`READ_FILES`].
 type Stamp = [Option<(u64, SystemTime)>; 3];
 
 impl Index {
-    /// Of the runs inside the fence; empty until the first [`Looker::pass`].
-    pub fn new(fence: Fence) -> Self {
-        Self { fence, rows: Mutex::default(), news: watch::Sender::new(0) }
+    /// Of the runs inside the given folders; empty until the first [`Updater::pass`].
+    pub fn new(guard: PathGuard) -> Self {
+        Self { guard, rows: Mutex::default(), latest: watch::Sender::new(0) }
     }
 
-    /// What may be seen.
-    pub fn fence(&self) -> &Fence {
-        &self.fence
+    pub fn guard(&self) -> &PathGuard {
+        &self.guard
     }
 
-    /// The run of this name.
+    /// The row of the run with this id.
     pub fn row(&self, id: &str) -> Option<Row> {
         self.rows().by_id.get(id).map(|(_, row)| row.clone())
     }
 
-    /// All runs.
     pub fn all(&self) -> Vec<Row> {
         self.rows().by_id.values().map(|(_, row)| row.clone()).collect()
     }
 
-    /// What changed after `version`; everything there is, after version 0.
+    /// What changed after `version`; after version 0, everything.
     pub fn since(&self, version: u64) -> Changes {
         let rows = self.rows();
         Changes {
             version: rows.version,
             rows: rows.by_id.values().filter(|(when, _)| version < *when).map(|(_, row)| row.clone()).collect(),
-            gone: rows
-                .gone
+            removed: rows
+                .removed
                 .iter()
                 .filter(|(when, id)| version < *when && !rows.by_id.contains_key(id))
                 .map(|(_, id)| id.clone())
@@ -115,9 +115,9 @@ impl Index {
         }
     }
 
-    /// Says when something changed.
+    /// Receives the version after every change.
     pub fn listen(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+        self.latest.subscribe()
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -128,115 +128,124 @@ impl Index {
         let mut rows = self.rows();
         let version = rows.version + 1;
         let mut before = std::mem::take(&mut rows.by_id);
-        let mut is_news = rows.version == 0;
+        let mut has_changed = rows.version == 0;
         for row in new {
             let unchanged = before.remove(&row.id).filter(|(_, old)| *old == row);
-            is_news |= unchanged.is_none();
+            has_changed |= unchanged.is_none();
             rows.by_id.insert(row.id.clone(), unchanged.unwrap_or((version, row)));
         }
-        is_news |= !before.is_empty();
-        rows.gone.extend(before.into_keys().map(|id| (version, id)));
-        if is_news {
+        has_changed |= !before.is_empty();
+        rows.removed.extend(before.into_keys().map(|id| (version, id)));
+        if has_changed {
             rows.version = version;
-            self.news.send_replace(version);
+            self.latest.send_replace(version);
         }
     }
 }
 
-/// Looks at the runs, pass by pass.
+/// Updates the index, pass by pass.
 #[derive(Default)]
-pub struct Looker {
-    known: BTreeMap<PathBuf, Known>,
+pub struct Updater {
+    known: BTreeMap<PathBuf, KnownRun>,
     searched: Option<Instant>,
 }
 
-impl Looker {
-    /// Looks at every run that changed and publishes what there is to tell.
+impl Updater {
+    /// Reads every run that changed and publishes the rows.
     pub fn pass(&mut self, index: &Index) {
-        let fence = index.fence();
-        if self.searched.is_none_or(|when| SEARCH <= when.elapsed()) {
-            self.search(fence);
+        let guard = index.guard();
+        if self.searched.is_none_or(|when| SEARCH_PERIOD <= when.elapsed()) {
+            self.search(guard);
         }
-        // Where they stand is told before it is known how they came there.
+        // The current state of new runs is published before their trend is read, which takes longer.
         if self.known.values().any(|known| known.stamp.is_none()) {
-            self.look(fence, Depth::End);
-            self.tell(index);
+            self.refresh(guard, Depth::End);
+            self.publish(index);
         }
-        self.look(fence, Depth::Trend);
-        self.tell(index);
+        self.refresh(guard, Depth::Trend);
+        self.publish(index);
     }
 
-    /// At the new runs, or at all that changed.
-    fn look(&mut self, fence: &Fence, depth: Depth) {
-        let is_wanted = |known: &Known| depth == Depth::Trend || known.stamp.is_none();
-        let mut wanted: Vec<(&PathBuf, &mut Known)> =
+    /// Reads the ends of new runs, or in full all that changed.
+    fn refresh(&mut self, guard: &PathGuard, depth: Depth) {
+        let is_wanted = |known: &KnownRun| depth == Depth::Trend || known.stamp.is_none();
+        let mut wanted: Vec<(&PathBuf, &mut KnownRun)> =
             self.known.iter_mut().filter(|(_, known)| is_wanted(known)).collect();
-        let share = wanted.len().div_ceil(LOOKING_THREADS).max(1);
+        let share = wanted.len().div_ceil(READING_THREADS).max(1);
         thread::scope(|scope| {
             for some in wanted.chunks_mut(share) {
-                scope.spawn(move || some.iter_mut().for_each(|(folder, known)| known.look(fence, folder, depth)));
+                scope.spawn(move || some.iter_mut().for_each(|(folder, known)| known.refresh(guard, folder, depth)));
             }
         });
     }
 
-    fn tell(&self, index: &Index) {
-        let heads: Vec<Run> = self.known.values().filter_map(|known| known.head.as_ref().ok()).cloned().collect();
-        let (agents, locks) = (Agent::all_of(&heads), Locks::now());
-        let row = |(folder, known): (&PathBuf, &Known)| row(index.fence(), folder, known, &agents, &locks);
+    fn publish(&self, index: &Index) {
+        let configs: Vec<RecordedRun> =
+            self.known.values().filter_map(|known| known.config.as_ref().ok()).cloned().collect();
+        let (agents, locks) = (Agent::all_of(&configs), Locks::now());
+        let row = |(folder, known): (&PathBuf, &KnownRun)| row(index.guard(), folder, known, &agents, &locks);
         index.publish(self.known.iter().map(row).collect());
     }
 
-    fn search(&mut self, fence: &Fence) {
-        let found = discover(fence);
+    fn search(&mut self, guard: &PathGuard) {
+        let found = find_runs(guard);
         self.known.retain(|folder, _| found.contains_key(folder));
         for (folder, name) in found {
-            self.known.entry(folder).or_insert_with(|| Known {
+            self.known.entry(folder).or_insert_with(|| KnownRun {
                 name,
                 stamp: None,
-                head: Err("it has no configuration yet".into()),
-                glance: Glance::default(),
+                config: Err("no configuration yet".into()),
+                sample: RunSample::default(),
             });
         }
         self.searched = Some(Instant::now());
     }
 }
 
-fn row(fence: &Fence, folder: &Path, known: &Known, agents: &[Agent], locks: &Locks) -> Row {
-    let unknown = Run::default();
-    let head = known.head.as_ref().unwrap_or(&unknown);
-    let mut row = Row::new(folder, &known.name, head, agents, &known.glance);
-    let news = known.stamp.unwrap_or_else(|| stamp(folder)).iter().flatten().map(|(_, when)| *when).max();
-    let speed = known.glance.speed.filter(|speed| 0.0 < *speed);
-    let interval = head.settings.get("record.interval").and_then(|text| text.parse::<f64>().ok());
+/// Run folders inside the given folders: canonical path → path as the user would name it.
+fn find_runs(guard: &PathGuard) -> BTreeMap<PathBuf, String> {
+    let search = RunSearch { max_depth: MAX_DEPTH, skip_unreadable: true, ..RunSearch::default() };
+    let roots: Vec<PathBuf> = guard.roots().iter().map(|root| root.named.clone()).collect();
+    let found = search.find_where(&roots, |folder| guard.resolve(folder).is_ok()).unwrap_or_default();
+    found.into_iter().map(|(real, named)| (real, named.display().to_string())).collect()
+}
+
+fn row(guard: &PathGuard, folder: &Path, known: &KnownRun, agents: &[Agent], locks: &Locks) -> Row {
+    let unknown = RecordedRun::default();
+    let config = known.config.as_ref().unwrap_or(&unknown);
+    let mut row = Row::new(folder, &known.name, config, agents, &known.sample);
+    let last_write = known.stamp.unwrap_or_else(|| stamp(folder)).iter().flatten().map(|(_, when)| *when).max();
+    let speed = known.sample.speed.filter(|speed| 0.0 < *speed);
+    let interval = config.settings.get("record.interval").and_then(|text| text.parse::<f64>().ok());
     let period = interval.zip(speed).and_then(|(interval, speed)| Duration::try_from_secs_f64(interval / speed).ok());
     let evidence = Evidence {
-        finished: known.glance.ended_at.is_some_and(|end| head.budget_interactions <= end),
-        last_word: known.glance.last_word,
-        holder: locks.holder(fence, folder),
-        silence: news.and_then(|when| when.elapsed().ok()).unwrap_or_default(),
+        finished: known.sample.ended_at.is_some_and(|end| config.budget_interactions <= end),
+        process: known.sample.process,
+        holder: locks.holder(guard, folder),
+        silence: last_write.and_then(|when| when.elapsed().ok()).unwrap_or_default(),
         period,
     };
-    row.state = if known.head.is_ok() { evidence.state() } else { RunState::Failed };
-    row.problem = known.head.as_ref().err().cloned();
-    row.news_unix = news.map_or(0, |when| unix(when).as_secs());
-    row.film = changed(&folder.join("film.bin"));
-    row.gallery = changed(&folder.join("risk/gallery/gallery.json"));
+    row.state = if known.config.is_ok() { evidence.state() } else { RunState::Failed };
+    row.problem = known.config.as_ref().err().cloned();
+    row.news_unix = last_write.map_or(0, |when| unix(when).as_secs());
+    row.film = modified_millis(&folder.join("film.bin"));
+    row.gallery = modified_millis(&folder.join("risk/gallery/gallery.json"));
     row
 }
 
-fn head(fence: &Fence, folder: &Path) -> Result<Run, String> {
-    fence.admit(&folder.join("config.toml")).map_err(|error| format!("its config.toml cannot be read: {error}"))?;
-    read_head(folder).map_err(|error| error.to_string())
+fn read_config(guard: &PathGuard, folder: &Path) -> Result<RecordedRun, String> {
+    guard.resolve(&folder.join("config.toml")).map_err(|error| format!("config.toml cannot be read: {error}"))?;
+    read_run_config(folder).map_err(|error| error.to_string())
 }
 
 fn stamp(folder: &Path) -> Stamp {
-    LOOKED_AT.map(|name| {
+    READ_FILES.map(|name| {
         let metadata = fs::metadata(folder.join(name)).ok()?;
         Some((metadata.len(), metadata.modified().ok()?))
     })
 }
 
-fn changed(path: &Path) -> Option<u64> {
+fn modified_millis(path: &Path) -> Option<u64> {
     let when = fs::metadata(path).ok()?.modified().ok()?;
     Some(unix(when).as_millis() as u64)
 }
@@ -257,32 +266,32 @@ mod tests {
         fs::write(folder.join("events.jsonl"), events).unwrap();
     }
 
-    fn pass(index: &Index, looker: &mut Looker) -> Changes {
+    fn pass(index: &Index, updater: &mut Updater) -> Changes {
         let before = index.rows().version;
-        looker.searched = None;
-        looker.pass(index);
+        updater.searched = None;
+        updater.pass(index);
         index.since(before)
     }
 
     #[test]
-    fn only_what_changed_is_told_and_a_deleted_run_is_gone() {
+    fn only_changed_rows_are_published_and_a_deleted_run_is_removed() {
         let root = tempfile::tempdir().unwrap();
         let (first, second) = (root.path().join("a"), root.path().join("b"));
         write(&first, "");
         write(&second, "");
-        let index = Index::new(Fence::around(&[root.path().into()]).unwrap());
-        let mut looker = Looker::default();
-        assert_eq!(pass(&index, &mut looker).rows.len(), 2);
-        assert_eq!(pass(&index, &mut looker).rows, []);
+        let index = Index::new(PathGuard::new(&[root.path().into()]).unwrap());
+        let mut updater = Updater::default();
+        assert_eq!(pass(&index, &mut updater).rows.len(), 2);
+        assert_eq!(pass(&index, &mut updater).rows, []);
         write(&second, "{\"event\":\"run_finished\",\"interactions\":300,\"episodes\":3}\n");
-        let changes = pass(&index, &mut looker);
+        let changes = pass(&index, &mut updater);
         assert_eq!((changes.rows.len(), changes.rows[0].reached), (1, 300));
         assert_eq!(changes.rows[0].state, RunState::Finished);
         fs::remove_dir_all(&first).unwrap();
-        let changes = pass(&index, &mut looker);
-        assert_eq!((changes.rows.len(), changes.gone.len(), index.all().len()), (0, 1, 1));
+        let changes = pass(&index, &mut updater);
+        assert_eq!((changes.rows.len(), changes.removed.len(), index.all().len()), (0, 1, 1));
         fs::remove_dir_all(root.path()).unwrap();
-        assert_eq!(pass(&index, &mut looker).gone.len(), 1);
+        assert_eq!(pass(&index, &mut updater).removed.len(), 1);
     }
 
     #[test]
@@ -290,9 +299,33 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         write(&root.path().join("a"), "");
         fs::write(root.path().join("a/config.toml"), "agent = ").unwrap();
-        let index = Index::new(Fence::around(&[root.path().into()]).unwrap());
-        let rows = pass(&index, &mut Looker::default()).rows;
+        let index = Index::new(PathGuard::new(&[root.path().into()]).unwrap());
+        let rows = pass(&index, &mut Updater::default()).rows;
         assert_eq!(rows[0].state, RunState::Failed);
         assert!(rows[0].problem.as_ref().unwrap().contains("config.toml"), "{:?}", rows[0].problem);
+    }
+
+    #[test]
+    fn each_run_is_found_once_and_none_outside_or_moved_aside() {
+        let root = tempfile::tempdir().unwrap();
+        let run = |name: &str| {
+            let folder = root.path().join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("config.toml"), "").unwrap();
+            folder
+        };
+        run("runs/a/seed-1");
+        run("runs/b");
+        run("runs/b.old-1");
+        let outside = run("elsewhere/c");
+        let runs = root.path().join("runs");
+        std::os::unix::fs::symlink(outside, runs.join("outside")).unwrap();
+        std::os::unix::fs::symlink(runs.join("b"), runs.join("same")).unwrap();
+        std::os::unix::fs::symlink(&runs, runs.join("a/round")).unwrap();
+        let guard = PathGuard::new(&[runs.clone(), runs.join("b")]).unwrap();
+        let names: Vec<String> = find_runs(&guard).into_values().collect();
+        let short: Vec<&str> = names.iter().map(|name| name.rsplit_once("runs/").unwrap().1).collect();
+        assert_eq!(short.len(), 2, "{short:?}");
+        assert!(short.iter().any(|name| name.ends_with("seed-1")) && short.iter().any(|name| name.ends_with('b')));
     }
 }

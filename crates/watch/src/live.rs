@@ -1,4 +1,4 @@
-//! News of the runs as server-sent events: each message holds the rows that changed and the runs that are gone.
+//! Changes of the runs as server-sent events: each message holds the rows that changed and the runs that were removed.
 
 use crate::index::Index;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -8,71 +8,73 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Changes that come together are told together.
-const GATHER: Duration = Duration::from_millis(200);
+/// Changes within this time are sent together.
+const BATCH_PERIOD: Duration = Duration::from_millis(200);
 
-/// Where a visitor stands: which server it heard and up to which version. A server that was started anew counts anew.
+/// Up to which version of which server a client is informed. A restarted server counts versions from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Cursor {
     server: u64,
     version: u64,
 }
 
-/// What is told.
+/// A message to a client. Its keys are those of the page's scripts.
 #[derive(Debug, Serialize)]
 pub struct Message {
-    /// Where the visitor stands after it, for its next question.
-    pub place: String,
-    /// Whether it holds all runs, so that those it does not name are gone.
+    /// The client's cursor after this message, for its next request.
+    #[serde(rename = "place")]
+    pub cursor: String,
+    /// Whether it holds all runs, so that those it does not name were removed.
     pub whole: bool,
-    /// The clock of this machine, which the times in the rows go by.
+    /// Current time of the machine whose clock the times in the rows come from.
     pub now_unix: u64,
     /// New and changed runs.
     pub rows: Vec<crate::row::Row>,
-    /// Runs that are no longer there.
-    pub gone: Vec<String>,
+    /// Runs that no longer exist.
+    #[serde(rename = "gone")]
+    pub removed: Vec<String>,
 }
 
-/// Which server this is: the moment it started.
+/// Identifies this start of the server: its time.
 pub fn server_id() -> u64 {
     now().as_millis() as u64
 }
 
-impl Place {
-    /// From an address or a browser's memory; anything else stands at the beginning.
+impl Cursor {
+    /// From a URL or a `Last-Event-ID`; anything else is the beginning.
     pub fn parse(text: Option<&str>, server: u64) -> Self {
         let read = text
             .and_then(|text| text.split_once('-'))
             .and_then(|(server, version)| Some(Self { server: server.parse().ok()?, version: version.parse().ok()? }));
-        read.filter(|place| place.server == server).unwrap_or(Self { server, version: 0 })
+        read.filter(|cursor| cursor.server == server).unwrap_or(Self { server, version: 0 })
     }
 
-    /// What happened since, and the place that results.
-    pub fn news(self, index: &Index) -> (Self, Message) {
+    /// The changes since, and the cursor after them.
+    pub fn advance(self, index: &Index) -> (Self, Message) {
         let changes = index.since(self.version);
-        let place = Self { version: changes.version, ..self };
+        let cursor = Self { version: changes.version, ..self };
         let message = Message {
-            place: format!("{}-{}", place.server, place.version),
+            cursor: format!("{}-{}", cursor.server, cursor.version),
             whole: self.version == 0,
             now_unix: now().as_secs(),
             rows: changes.rows,
-            gone: changes.gone,
+            removed: changes.removed,
         };
-        (place, message)
+        (cursor, message)
     }
 }
 
-/// All news from `place` on, for as long as the visitor stays.
-pub fn follow(index: Arc<Index>, place: Place) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+/// All changes from `cursor` on, until the client disconnects.
+pub fn follow(index: Arc<Index>, cursor: Cursor) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let listener = index.listen();
-    let messages = stream::unfold((index, listener, place), |(index, mut listener, place)| async move {
-        if *listener.borrow_and_update() <= place.version {
+    let messages = stream::unfold((index, listener, cursor), |(index, mut listener, cursor)| async move {
+        if *listener.borrow_and_update() <= cursor.version {
             listener.changed().await.ok()?;
-            tokio::time::sleep(GATHER).await;
+            tokio::time::sleep(BATCH_PERIOD).await;
         }
-        let (place, message) = place.news(&index);
-        let event = Event::default().id(&message.place).data(serde_json::to_string(&message).ok()?);
-        Some((Ok(event), (index, listener, place)))
+        let (cursor, message) = cursor.advance(&index);
+        let event = Event::default().id(&message.cursor).data(serde_json::to_string(&message).ok()?);
+        Some((Ok(event), (index, listener, cursor)))
     });
     Sse::new(messages).keep_alive(KeepAlive::new().interval(Duration::from_secs(10)))
 }
@@ -86,10 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_visitor_of_an_earlier_server_begins_anew() {
-        assert_eq!(Place::parse(Some("7-3"), 7), Place { server: 7, version: 3 });
+    fn a_client_of_an_earlier_server_starts_from_the_beginning() {
+        assert_eq!(Cursor::parse(Some("7-3"), 7), Cursor { server: 7, version: 3 });
         for text in [Some("6-3"), Some("nonsense"), Some("7-"), None] {
-            assert_eq!(Place::parse(text, 7), Place { server: 7, version: 0 }, "{text:?}");
+            assert_eq!(Cursor::parse(text, 7), Cursor { server: 7, version: 0 }, "{text:?}");
         }
     }
 }

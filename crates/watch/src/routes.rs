@@ -1,13 +1,11 @@
-//! What can be asked for, and what is answered. Everything is read; nothing is written.
+//! The routes: what can be requested and what is answered. Everything is read; nothing is written.
 
-use crate::assets;
+use crate::auth::{self, Auth};
 use crate::comparison::{By, compare};
-use crate::gallery;
-use crate::gate::{self, Gate};
-use crate::histories::Histories;
-use crate::history::Quantity;
+use crate::history::{Histories, Quantity};
 use crate::index::Index;
-use crate::live::{Place, follow};
+use crate::live::{Cursor, follow};
+use crate::path_guard::PathGuard;
 use crate::row::Row;
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -16,54 +14,71 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use sane_record::{EvaluationFinished, Event};
-use sane_report::read_head;
+use sane_report::{PALETTE_CSS, read_run_config};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More than any film or list of evaluations of ours has.
+/// Larger than any film, gallery or list of evaluations.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// How long the first look at the runs is waited for.
-const FIRST_LOOK: Duration = Duration::from_millis(600);
+/// How long a request waits for the first pass over the runs.
+const FIRST_PASS: Duration = Duration::from_millis(600);
 
-/// What all answers are made from.
+/// Path, type and content of each file of the page, which are all in the binary.
+const ASSETS: [(&str, &str, &str); 11] = [
+    ("/", "text/html; charset=utf-8", include_str!("../assets/index.html")),
+    ("/watch.css", CSS, include_str!("../assets/watch.css")),
+    ("/watch.js", JAVASCRIPT, include_str!("../assets/watch.js")),
+    ("/overview.js", JAVASCRIPT, include_str!("../assets/overview.js")),
+    ("/run.js", JAVASCRIPT, include_str!("../assets/run.js")),
+    ("/compare.js", JAVASCRIPT, include_str!("../assets/compare.js")),
+    ("/chart.js", JAVASCRIPT, include_str!("../assets/chart.js")),
+    ("/film.js", JAVASCRIPT, include_str!("../assets/film.js")),
+    ("/gallery.js", JAVASCRIPT, include_str!("../assets/gallery.js")),
+    ("/format.js", JAVASCRIPT, include_str!("../assets/format.js")),
+    ("/icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
+];
+
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The state that all handlers share.
 #[derive(Debug, Clone)]
 pub struct Shared {
-    /// The runs.
     pub index: Arc<Index>,
-    /// Those read whole.
     pub histories: Arc<Histories>,
-    /// Which server this is.
+    /// Identifies this start of the server.
     pub server: u64,
 }
 
-/// All addresses, behind the gate.
-pub fn router(shared: Shared, gate: Gate) -> Router {
+/// All routes, behind the authorisation.
+pub fn router(shared: Shared, auth: Auth) -> Router {
     let mut router = Router::new()
         .route("/api/runs", get(runs))
         .route("/api/live", get(live))
         .route("/api/compare", get(comparison))
         .route("/api/runs/{id}", get(run))
         .route("/api/runs/{id}/film", get(film))
-        .route("/api/runs/{id}/gallery", get(gallery_list))
-        .route("/api/runs/{id}/gallery/{*name}", get(gallery_picture))
-        .fallback(|| async { (StatusCode::NOT_FOUND, "there is nothing at this address\n") });
-    for address in assets::addresses() {
-        router = router.route(address, get(move || async move { assets::part(address) }));
+        .route("/api/runs/{id}/gallery", get(gallery))
+        .route("/api/runs/{id}/gallery/{*name}", get(picture))
+        .fallback(|| async { (StatusCode::NOT_FOUND, "not found\n") });
+    for path in asset_paths() {
+        router = router.route(path, get(move || async move { asset(path) }));
     }
-    router.layer(axum::middleware::from_fn_with_state(gate, gate::pass)).with_state(shared)
+    router.layer(axum::middleware::from_fn_with_state(auth, auth::check)).with_state(shared)
 }
 
 async fn runs(State(shared): State<Shared>) -> Response {
-    // Whoever comes right after the start waits for the first look rather than getting an empty list.
+    // A request right after the start waits for the first pass instead of getting an empty list.
     let mut listener = shared.index.listen();
     if *listener.borrow_and_update() == 0 {
-        let _ = tokio::time::timeout(FIRST_LOOK, listener.changed()).await;
+        let _ = tokio::time::timeout(FIRST_PASS, listener.changed()).await;
     }
-    json_of(&Place::parse(None, shared.server).news(&shared.index).1)
+    json_of(&Cursor::parse(None, shared.server).advance(&shared.index).1)
 }
 
 #[derive(Deserialize)]
@@ -72,23 +87,24 @@ struct Since {
 }
 
 async fn live(State(shared): State<Shared>, Query(query): Query<Since>, headers: HeaderMap) -> Response {
-    // A browser that lost the line remembers more than the address it was given at first.
-    let remembered = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let place = Place::parse(remembered.or(query.since.as_deref()), shared.server);
-    follow(shared.index, place).into_response()
+    // A browser that reconnects sends the last event it received, which is newer than the one in the URL.
+    let last_event = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let cursor = Cursor::parse(last_event.or(query.since.as_deref()), shared.server);
+    follow(shared.index, cursor).into_response()
 }
 
 async fn run(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
     off_thread(move || {
         let Some(row) = shared.index.row(&id) else { return no_such_run() };
-        let fence = shared.index.fence();
-        let evaluations = fence.read(&row.folder.join("evaluations.jsonl"), MOST_BYTES).unwrap_or_default();
-        let settings = fence.admit(&row.folder.join("config.toml")).ok().and_then(|_| read_head(&row.folder).ok());
+        let guard = shared.index.guard();
+        let evaluations = guard.read(&row.folder.join("evaluations.jsonl"), MOST_BYTES).unwrap_or_default();
+        let config =
+            guard.resolve(&row.folder.join("config.toml")).ok().and_then(|_| read_run_config(&row.folder).ok());
         let head = json!({
-            "settings": settings.map(|head| head.settings),
+            "settings": config.map(|config| config.settings),
             "evaluations": evaluations.split(|&byte| byte == b'\n').filter_map(evaluation).collect::<Vec<_>>(),
         });
-        shared.histories.with(fence, &row.id, &row.folder, |history| {
+        shared.histories.with(guard, &row.id, &row.folder, |history| {
             json_of(&json!({ "row": row, "head": head, "history": history }))
         })
     })
@@ -126,20 +142,20 @@ async fn comparison(State(shared): State<Shared>, Query(query): Query<Compared>)
 
 async fn film(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
     of_run(shared, id, "application/octet-stream", |index, row| {
-        index.fence().read(&row.folder.join("film.bin"), MOST_BYTES)
+        index.guard().read(&row.folder.join("film.bin"), MOST_BYTES)
     })
     .await
 }
 
-async fn gallery_list(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
-    of_run(shared, id, "application/json", |index, row| gallery::list(index.fence(), &row.folder)).await
+async fn gallery(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+    of_run(shared, id, "application/json", |index, row| gallery_list(index.guard(), &row.folder)).await
 }
 
-async fn gallery_picture(State(shared): State<Shared>, Path((id, name)): Path<(String, String)>) -> Response {
-    of_run(shared, id, "image/png", move |index, row| gallery::picture(index.fence(), &row.folder, &name)).await
+async fn picture(State(shared): State<Shared>, Path((id, name)): Path<(String, String)>) -> Response {
+    of_run(shared, id, "image/png", move |index, row| gallery_picture(index.guard(), &row.folder, &name)).await
 }
 
-/// A file of a run.
+/// Serves a file of a run.
 async fn of_run(
     shared: Shared,
     id: String,
@@ -156,7 +172,7 @@ async fn of_run(
     .await
 }
 
-/// Disks may be slow; those who only wait for news must not wait for them.
+/// Runs `answer` on another thread: a slow disk must not delay the event stream.
 async fn off_thread(answer: impl FnOnce() -> Response + Send + 'static) -> Response {
     let failed = (StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made\n");
     tokio::task::spawn_blocking(answer).await.unwrap_or_else(|_| failed.into_response())
@@ -170,5 +186,73 @@ fn json_of(value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(bytes) => ([(CONTENT_TYPE, "application/json")], bytes).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}
+
+/// `gallery.json`, as `sane risk gallery` writes it.
+fn gallery_list(guard: &PathGuard, run: &FilePath) -> io::Result<Vec<u8>> {
+    guard.read(&gallery_folder(run).join("gallery.json"), MOST_BYTES)
+}
+
+/// A picture of the gallery. The name comes from the request, so its canonical path must be in the gallery's folder.
+fn gallery_picture(guard: &PathGuard, run: &FilePath, name: &str) -> io::Result<Vec<u8>> {
+    let path = gallery_folder(run).join(name);
+    let is_inside = guard.resolve(&path)?.starts_with(guard.resolve(&gallery_folder(run))?);
+    if !is_inside || path.extension().is_none_or(|ending| ending != "png") {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    guard.read(&path, MOST_BYTES)
+}
+
+fn gallery_folder(run: &FilePath) -> PathBuf {
+    run.join("risk/gallery")
+}
+
+/// Paths of all files of the page.
+fn asset_paths() -> impl Iterator<Item = &'static str> {
+    ASSETS.iter().map(|asset| asset.0).chain(["/palette.css"])
+}
+
+/// The file of the page at this path, which must be one of [`asset_paths`].
+fn asset(path: &str) -> Response {
+    let found = ASSETS.iter().find(|asset| asset.0 == path);
+    let (kind, content) = found.map_or((CSS, PALETTE_CSS), |(_, kind, content)| (*kind, *content));
+    ([(CONTENT_TYPE, kind)], content).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_page_requests_only_files_that_are_in_the_binary() {
+        let known: Vec<&str> = asset_paths().collect();
+        for (path, _, content) in ASSETS {
+            let elsewhere = content.replace("http://www.w3.org/2000/svg", "");
+            assert!(!elsewhere.contains("http://") && !elsewhere.contains("https://"), "{path}");
+            let requested = ["href=\"", "src=\"", "from \"."].iter().flat_map(|start| content.split(start).skip(1));
+            for name in requested.filter_map(|rest| rest.split('"').next()).filter(|name| !name.starts_with(['#', '$']))
+            {
+                assert!(known.contains(&name), "{path} requests {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn pictures_of_the_gallery_are_served_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let gallery = root.path().join("risk/gallery/low");
+        fs::create_dir_all(&gallery).unwrap();
+        fs::write(gallery.join("1.png"), "picture").unwrap();
+        fs::write(gallery.join("notes.txt"), "text").unwrap();
+        fs::write(root.path().join("secret.png"), "secret").unwrap();
+        std::os::unix::fs::symlink(root.path().join("secret.png"), gallery.join("link.png")).unwrap();
+        let guard = PathGuard::new(&[root.path().into()]).unwrap();
+        assert_eq!(gallery_picture(&guard, root.path(), "low/1.png").unwrap(), b"picture");
+        for name in ["low/notes.txt", "../../secret.png", "low/../../../secret.png", "low/link.png", "/etc/passwd", ""]
+        {
+            assert!(gallery_picture(&guard, root.path(), name).is_err(), "{name}");
+        }
     }
 }

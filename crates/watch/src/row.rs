@@ -1,83 +1,80 @@
-//! One line of the overview: what a run is, how far it came, what it is doing.
+//! One row of the overview: what a run is, how far it is, its state.
 
 use crate::buckets::short;
-use crate::glance::Glance;
 use crate::run_state::RunState;
-use sane_report::{Agent, Run};
+use crate::sample::RunSample;
+use sane_report::{Agent, RecordedRun};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+
+/// Colour of runs whose configuration cannot be read.
+const UNKNOWN_COLOUR: usize = 7;
 
 /// A run as the overview shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Names it in addresses; follows from its folder.
+    /// Identifies it in URLs; derived from its folder.
     pub id: String,
-    /// Its folder, as a person would name it.
+    /// Its folder, as the user would name it.
     pub name: String,
-    /// The world it acts in.
     pub world: String,
-    /// The agent.
     pub agent: String,
-    /// The agent with the settings that tell it from other variants.
+    /// The agent with the settings that distinguish it from other variants.
     pub label: String,
-    /// Place of the agent's colour in the palette.
+    /// Index of the agent's colour in the palette.
     pub colour: usize,
-    /// Place of the agent's line in the list of patterns.
+    /// Index of the agent's line pattern.
     pub pattern: usize,
-    /// The same for runs that differ in their seed alone.
+    /// Equal for runs that differ only in their seed.
     pub group: String,
-    /// Its seed.
     pub seed: u64,
-    /// Interactions it is to have.
+    /// Interactions configured.
     pub budget: u64,
-    /// Interactions it has.
+    /// Interactions so far.
     pub reached: u64,
-    /// Whole episodes.
     pub episodes: u64,
     /// Mean of the last 100 returns.
     pub return_mean: Option<f64>,
     /// Interactions per second.
     pub speed: Option<f64>,
-    /// What it is doing.
     pub state: RunState,
-    /// When anything was last written, in seconds since 1970.
+    /// Time of the last write, in Unix seconds.
     pub news_unix: u64,
     /// Its return over time: (interactions, mean of the last 100).
     pub trend: Vec<(u64, f64)>,
-    /// When its film was made, in milliseconds since 1970.
+    /// Time of its film, in Unix milliseconds.
     pub film: Option<u64>,
-    /// When its risk gallery was made, in milliseconds since 1970.
+    /// Time of its risk gallery, in Unix milliseconds.
     pub gallery: Option<u64>,
     /// Why it cannot be read.
     pub problem: Option<String>,
-    /// Where it really is.
+    /// Canonical path.
     #[serde(skip)]
     pub folder: PathBuf,
 }
 
 impl Row {
-    /// A row of a run whose files show `glance`.
-    pub fn new(folder: &Path, name: &str, head: &Run, agents: &[Agent], glance: &Glance) -> Self {
-        let agent = agents.iter().find(|agent| agent.is_of(head));
+    pub fn new(folder: &Path, name: &str, config: &RecordedRun, agents: &[Agent], sample: &RunSample) -> Self {
+        let agent = agents.iter().find(|agent| agent.is_of(config));
         let look = agent.map(|agent| agent.look);
         Self {
             id: id(folder),
             name: name.to_owned(),
-            world: head.world.clone(),
-            agent: head.agent.clone(),
-            label: agent.map_or_else(|| head.agent.clone(), |agent| agent.label.clone()),
-            colour: look.map_or(7, |look| look.colour),
+            world: config.world.clone(),
+            agent: config.agent.clone(),
+            label: agent.map_or_else(|| config.agent.clone(), |agent| agent.label.clone()),
+            colour: look.map_or(UNKNOWN_COLOUR, |look| look.colour),
             pattern: look.map_or(0, |look| look.pattern),
-            group: group(head),
-            seed: head.seed,
-            budget: head.budget_interactions,
-            reached: glance.reached,
-            episodes: glance.episodes,
-            return_mean: glance.return_mean.map(short),
-            speed: glance.speed.map(short),
+            group: group(config),
+            seed: config.seed,
+            budget: config.budget_interactions,
+            reached: sample.reached,
+            episodes: sample.episodes,
+            return_mean: sample.return_mean.map(short),
+            speed: sample.speed.map(short),
             state: RunState::Stopped,
             news_unix: 0,
-            trend: glance.trend.iter().map(|&(x, y)| (x, short(y))).collect(),
+            trend: sample.trend.iter().map(|&(x, y)| (x, short(y))).collect(),
             film: None,
             gallery: None,
             problem: None,
@@ -86,15 +83,15 @@ impl Row {
     }
 }
 
-/// Short, fit for an address, and the same each time.
+/// Short, valid in a URL, and the same each time.
 fn id(folder: &Path) -> String {
     blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
 }
 
-/// What may be averaged: everything equal but the seed and what is written down how often.
-fn group(head: &Run) -> String {
+/// Hash of all settings but the seed and those of the records: runs with the same hash may be averaged.
+fn group(config: &RecordedRun) -> String {
     let mut hasher = blake3::Hasher::new();
-    for (key, value) in head.settings.iter().filter(|(key, _)| *key != "seed" && !key.starts_with("record.")) {
+    for (key, value) in config.settings.iter().filter(|(key, _)| *key != "seed" && !key.starts_with("record.")) {
         hasher.update(format!("{key}={value}\n").as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
@@ -108,9 +105,15 @@ mod tests {
         let settings =
             [("seed", seed.to_string()), ("record.interval", seed.to_string()), ("learner.rate", rate.into())];
         let settings = settings.map(|(key, value)| (key.to_owned(), value)).into();
-        let head = Run { seed, agent: "sane".into(), settings, ..Run::default() };
+        let config = RecordedRun { seed, agent: "sane".into(), settings, ..RecordedRun::default() };
         let folder = format!("runs/seed-{seed}-{rate}");
-        Row::new(Path::new(&folder), &folder, &head, &Agent::all_of(std::slice::from_ref(&head)), &Glance::default())
+        Row::new(
+            Path::new(&folder),
+            &folder,
+            &config,
+            &Agent::all_of(std::slice::from_ref(&config)),
+            &RunSample::default(),
+        )
     }
 
     #[test]

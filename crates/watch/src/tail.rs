@@ -1,17 +1,17 @@
-//! A growing file of lines, followed from where one stopped reading. Notices when it was cut back or replaced.
+//! A growing file of lines, followed from where reading stopped. Detects when it was cut back or replaced.
 
-use crate::fence::Fence;
+use crate::path_guard::PathGuard;
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// A longer line is no record of ours.
+/// A longer line is not a record.
 const LONGEST_LINE: u64 = 16 << 20;
 
-/// How much of what was read is compared with what stands there now.
-const REMEMBERED: usize = 256;
+/// Bytes before the offset that are compared with the file to detect a replacement.
+const COMPARED: usize = 256;
 
-/// Where reading stopped.
+/// The position at which reading stopped.
 #[derive(Debug, Clone, Default)]
 pub struct Tail {
     offset: u64,
@@ -20,30 +20,29 @@ pub struct Tail {
     last: Vec<u8>,
 }
 
-/// What is told about the file.
+/// A change of the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum News<'a> {
-    /// It is another file than before, or was cut back: everything told so far is void.
-    Anew,
-    /// A whole line, without its end.
+pub enum Update<'a> {
+    /// The file was replaced, deleted or cut back: all lines so far are void.
+    Restarted,
+    /// A whole line, without its end of line.
     Line(&'a [u8]),
 }
 
 impl Tail {
-    /// Tells what is new in the file at `path`. A torn last line is left for the next time; a file that is gone is
-    /// void.
-    pub fn follow(&mut self, fence: &Fence, path: &Path, mut tell: impl FnMut(News<'_>)) {
-        let opened = fence.open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
+    /// Calls `observe` with what changed in the file at `path`. A torn last line is left for the next call.
+    pub fn follow(&mut self, guard: &PathGuard, path: &Path, mut observe: impl FnMut(Update<'_>)) {
+        let opened = guard.open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
         let Ok((mut file, metadata)) = opened else {
             if 0 < self.offset {
                 *self = Self::default();
-                tell(News::Anew);
+                observe(Update::Restarted);
             }
             return;
         };
         if !self.is_same(&mut file, &metadata) {
             if 0 < self.offset {
-                tell(News::Anew);
+                observe(Update::Restarted);
             }
             *self = Self { inode: inode(&metadata), ..Self::default() };
         }
@@ -60,23 +59,23 @@ impl Tail {
                 return;
             }
             self.offset += bytes as u64;
-            self.last.extend_from_slice(&line[line.len().saturating_sub(REMEMBERED)..]);
-            self.last.drain(..self.last.len().saturating_sub(REMEMBERED));
+            self.last.extend_from_slice(&line[line.len().saturating_sub(COMPARED)..]);
+            self.last.drain(..self.last.len().saturating_sub(COMPARED));
             if is_whole && 1 < line.len() {
-                tell(News::Line(&line[..line.len() - 1]));
+                observe(Update::Line(&line[..line.len() - 1]));
             }
         }
     }
 
-    /// A run that was killed and resumed cuts its events back and writes on; before anybody looks, the file may be
-    /// longer than it was. Where old and new bytes agree, nothing is lost by going on: a resumed run repeats itself.
+    /// A run that was killed and resumed cuts its events back and continues; by the next call the file may be longer than
+    /// before. If the bytes before the offset are unchanged, reading can continue: a resumed run repeats itself.
     fn is_same(&self, file: &mut File, metadata: &Metadata) -> bool {
         if self.inode != inode(metadata) || metadata.len() < self.offset {
             return false;
         }
-        let mut there = vec![0; self.last.len()];
+        let mut found = vec![0; self.last.len()];
         let from = self.offset - self.last.len() as u64;
-        file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut there)).is_ok() && there == self.last
+        file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut found)).is_ok() && found == self.last
     }
 }
 
@@ -115,18 +114,18 @@ mod tests {
 
         fn after(&mut self, text: &str) -> Vec<String> {
             fs::write(self.path(), text).unwrap();
-            self.look()
+            self.follow()
         }
 
-        fn look(&mut self) -> Vec<String> {
-            let fence = Fence::around(&[self.folder.path().into()]).unwrap();
+        fn follow(&mut self) -> Vec<String> {
+            let guard = PathGuard::new(&[self.folder.path().into()]).unwrap();
             let (lines, restarts) = (&mut self.lines, &mut self.restarts);
-            self.tail.follow(&fence, &self.folder.path().join("file"), |news| match news {
-                News::Anew => {
+            self.tail.follow(&guard, &self.folder.path().join("file"), |update| match update {
+                Update::Restarted => {
                     lines.clear();
                     *restarts += 1;
                 }
-                News::Line(line) => lines.push(String::from_utf8_lossy(line).into_owned()),
+                Update::Line(line) => lines.push(String::from_utf8_lossy(line).into_owned()),
             });
             self.lines.clone()
         }
@@ -134,24 +133,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_file_becomes_what_was_told_is_what_it_holds(
+        fn after_any_change_the_observed_lines_are_those_of_the_file(
             versions in prop::collection::vec("[ab\n]{0,30}", 1..8),
         ) {
             let mut followed = Followed::new();
             let mut kept = String::new();
             for version in versions {
-                // Now and then only appended to, as files mostly are.
+                // Half of the changes only append, as most real ones do.
                 kept = if version.len() % 2 == 0 { kept + &version } else { version };
                 let whole = kept.rfind('\n').map_or("", |end| &kept[..end]);
                 let expected: Vec<&str> = whole.split('\n').filter(|line| !line.is_empty()).collect();
-                let told = followed.after(&kept);
-                prop_assert_eq!(told, expected);
+                let lines = followed.after(&kept);
+                prop_assert_eq!(lines, expected);
             }
         }
     }
 
     #[test]
-    fn a_torn_line_is_told_once_it_is_whole() {
+    fn a_torn_line_is_observed_once_it_is_whole() {
         let mut followed = Followed::new();
         assert_eq!(followed.after("one\ntw"), ["one"]);
         assert_eq!(followed.after("one\ntwo\nthree\n"), ["one", "two", "three"]);
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cut_back_and_grown_past_its_old_end_is_told_anew() {
+    fn a_file_cut_back_and_grown_past_its_old_end_is_read_again() {
         let mut followed = Followed::new();
         followed.after("one\ntwo\nend\n");
         assert_eq!(followed.after("one\ntwo\nthree\nfour\n"), ["one", "two", "three", "four"]);
@@ -167,11 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_file_is_void_and_may_come_back() {
+    fn a_deleted_file_is_void_and_may_be_created_again() {
         let mut followed = Followed::new();
         followed.after("one\n");
         fs::remove_file(followed.path()).unwrap();
-        assert!(followed.look().is_empty());
+        assert!(followed.follow().is_empty());
         assert_eq!(followed.after("two\n"), ["two"]);
     }
 }

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
 use rayon::prelude::*;
-use sane_report::{OutputFile, Report, ReportError, Run, SetAside, find_runs, read_run};
+use sane_report::{OutputFile, RecordedRun, Report, ReportError, SetAside, find_runs, read_run};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,9 +73,9 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 }
 
 /// Reads all runs in parallel and sets aside those that cannot be read; an error if that is all of them.
-fn read_all(folders: &[PathBuf], output: &Output) -> Result<(Vec<Run>, Vec<SetAside>), Failure> {
+fn read_all(folders: &[PathBuf], output: &Output) -> Result<(Vec<RecordedRun>, Vec<SetAside>), Failure> {
     let bar = output.progress_bar(folders.len() as u64, "reading runs");
-    let read: Vec<(&PathBuf, Result<Run, ReportError>)> = folders
+    let read: Vec<(&PathBuf, Result<RecordedRun, ReportError>)> = folders
         .par_iter()
         .map(|folder| {
             let run = read_run(folder);

@@ -1,7 +1,6 @@
 //! Workers that die, hang or lose their master, seen from outside.
 
 use crate::command::{Place, fail, succeed};
-use crate::packages::is_left_out;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -56,9 +55,6 @@ fn is_alive(process: &str) -> bool {
 
 #[test]
 fn a_worker_that_dies_ends_the_run_with_its_last_lines_and_the_run_can_be_resumed() {
-    if is_left_out() {
-        return;
-    }
     let (place, run) = place_with("exit");
     let text = fail(&mut place.train("gym:fickle:Fickle-v0", &run, &STEPS), 1);
     for part in ["died on step: exit code 7", "the lights go out", "the run is saved at interaction 299"] {
@@ -75,9 +71,6 @@ fn a_worker_that_dies_ends_the_run_with_its_last_lines_and_the_run_can_be_resume
 
 #[test]
 fn a_worker_that_hangs_is_ended_after_the_time_that_was_set() {
-    if is_left_out() {
-        return;
-    }
     let (place, run) = place_with("hang");
     let more = [&STEPS[..], &["--set", "world.timeout_seconds=12"]].concat();
     let text = fail(&mut place.train("gym:fickle:Fickle-v0", &run, &more), 1);
@@ -93,9 +86,6 @@ fn start(place: &Place, run: &Path) -> Child {
 
 #[test]
 fn a_worker_never_outlives_the_binary_not_even_one_that_hangs() {
-    if is_left_out() {
-        return;
-    }
     let (place, run) = place_with("hang");
     let mut binary = start(&place, &run);
     waits_until("the hanging step", || place.path("hangs").exists());

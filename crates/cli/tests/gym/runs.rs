@@ -1,16 +1,12 @@
 //! A run in a Gymnasium environment: what it leaves behind, what repeats, how it is measured.
 
 use crate::command::{Place, succeed};
-use crate::packages::is_left_out;
 use std::fs;
 
 const SHORT: [&str; 2] = ["--steps", "1500"];
 
 #[test]
 fn the_same_seed_gives_the_same_run_and_it_is_marked_as_not_bit_exact() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let (one, other) = (place.path("one"), place.path("other"));
     succeed(&mut place.train("gym:CartPole-v1", &one, &SHORT));
@@ -26,9 +22,6 @@ fn the_same_seed_gives_the_same_run_and_it_is_marked_as_not_bit_exact() {
 
 #[test]
 fn a_run_made_longer_goes_on_with_a_new_episode() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let run = place.path("run");
     succeed(&mut place.train("gym:CartPole-v1", &run, &SHORT));
@@ -43,9 +36,6 @@ fn a_run_made_longer_goes_on_with_a_new_episode() {
 
 #[test]
 fn a_policy_is_measured_from_starts_that_do_not_depend_on_the_threads() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let run = place.path("run");
     succeed(&mut place.train("gym:CartPole-v1", &run, &SHORT));
@@ -62,9 +52,6 @@ fn a_policy_is_measured_from_starts_that_do_not_depend_on_the_threads() {
 
 #[test]
 fn the_network_follows_from_what_the_environment_shows() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let module = "import gymnasium, numpy as np
 from gymnasium.spaces import Box, Discrete

@@ -1,7 +1,6 @@
 //! What is refused, with which code and words.
 
 use crate::command::{Place, fail, succeed};
-use crate::packages::is_left_out;
 
 fn refused(place: &Place, world: &str, more: &[&str], code: i32) -> String {
     fail(place.sane(&["train", world, "--agent", "sane", "--steps", "10"]).args(more), code)
@@ -9,9 +8,6 @@ fn refused(place: &Place, world: &str, more: &[&str], code: i32) -> String {
 
 #[test]
 fn wrong_names_are_wrong_usage_with_a_suggestion() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let text = refused(&place, "gym:CartPol-v1", &[], 2);
     assert!(text.contains("did you mean gym:CartPole-v1?"), "{text}");
@@ -21,9 +17,6 @@ fn wrong_names_are_wrong_usage_with_a_suggestion() {
 
 #[test]
 fn a_continuous_action_space_is_refused_with_the_way_out() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let text = refused(&place, "gym:Pendulum-v1", &[], 2);
     assert!(text.contains("continuous action space Box(") && text.contains("docs/gym.md"), "{text}");
@@ -31,9 +24,6 @@ fn a_continuous_action_space_is_refused_with_the_way_out() {
 
 #[test]
 fn an_interpreter_that_is_nowhere_is_named_with_the_cure() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let text = refused(&place, "gym:CartPole-v1", &["--set", "world.python=/no/such/python"], 1);
     assert!(text.contains("no Python interpreter `/no/such/python`") && text.contains("SANE_PYTHON"), "{text}");
@@ -41,9 +31,6 @@ fn an_interpreter_that_is_nowhere_is_named_with_the_cure() {
 
 #[test]
 fn arguments_are_set_by_key_and_wrong_ones_are_named() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let text = refused(&place, "gym:CartPole-v1", &["--set", "world.kwargs.colour=red"], 2);
     assert!(text.contains("does not take what world.kwargs says") && text.contains("'colour'"), "{text}");
@@ -61,9 +48,6 @@ fn arguments_are_set_by_key_and_wrong_ones_are_named() {
 
 #[test]
 fn a_waiting_time_that_cannot_be_is_refused() {
-    if is_left_out() {
-        return;
-    }
     let place = Place::new();
     let text = refused(&place, "gym:CartPole-v1", &["--set", "world.timeout_seconds=0"], 2);
     assert!(text.contains("world.timeout_seconds = 0 is not possible"), "{text}");

@@ -1,11 +1,11 @@
-//! Axes: from values to pixels, and the ticks a reader expects.
+//! Axes: from values to positions, and ticks at round numbers.
 
 use sane_stats::number_format;
 
-/// Fewer ticks do not show a scale.
+/// Fewer ticks would not show the scale.
 const FEWEST_TICKS: usize = 3;
 
-/// How tick labels are written.
+/// Format of tick labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickStyle {
     /// 0, 250k, 25M.
@@ -17,9 +17,9 @@ pub enum TickStyle {
 /// A scale with its range and ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it shows, with unit.
+    /// Quantity and unit.
     pub label: String,
-    /// Ticks: value and label.
+    /// Value and label.
     pub ticks: Vec<(f64, String)>,
     low: f64,
     high: f64,
@@ -27,7 +27,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis over the values with a little room, with at most `most_ticks` steps or so.
+    /// A linear axis over the values with a small margin, with about `most_ticks` steps at most.
     pub fn linear(
         label: impl Into<String>,
         values: impl IntoIterator<Item = f64>,
@@ -35,16 +35,16 @@ impl Axis {
         style: TickStyle,
     ) -> Self {
         let (low, high) = widened(extent(values).unwrap_or((0.0, 1.0)));
-        let room = (high - low) * 0.04;
-        // No room below zero for what is never negative.
-        let low = if 0.0 <= low { (low - room).max(0.0) } else { low - room };
-        Self::exact(label, low, high + room, most_ticks, style)
+        let margin = (high - low) * 0.04;
+        // No margin below zero for quantities that are never negative.
+        let low = if 0.0 <= low { (low - margin).max(0.0) } else { low - margin };
+        Self::exact(label, low, high + margin, most_ticks, style)
     }
 
-    /// A linear axis whose ends are exactly these: for quantities with known bounds, as time and probability.
+    /// A linear axis with exactly these ends, for quantities with known bounds such as time and probability.
     pub fn exact(label: impl Into<String>, low: f64, high: f64, most_ticks: usize, style: TickStyle) -> Self {
         let (low, high) = widened((low, high));
-        // A hair of room, since 0.3 / 0.1 is a little below 3.
+        // Tolerance, since 0.3 / 0.1 is slightly below 3.
         let within = |step: f64| (low / step - 1e-9).ceil() as i64..=(high / step + 1e-9).floor() as i64;
         let mut step = round_step((high - low) / most_ticks.max(1) as f64);
         while within(step).count() < FEWEST_TICKS {
@@ -56,7 +56,7 @@ impl Axis {
         Self { label: label.into(), ticks, low, high, logarithmic: false }
     }
 
-    /// A logarithmic axis over the positive ones of the values, widened to whole decades.
+    /// A logarithmic axis over the positive values, widened to whole decades.
     pub fn logarithmic(label: impl Into<String>, values: impl IntoIterator<Item = f64>, most_ticks: usize) -> Self {
         let logs = values.into_iter().filter(|value| 0.0 < *value).map(f64::log10);
         let (low, high) = extent(logs).unwrap_or((-1.0, 0.0));
@@ -71,8 +71,8 @@ impl Axis {
         Self { label: label.into(), ticks, low, high, logarithmic: true }
     }
 
-    /// Where on the axis a value lies: 0 at its low end, 1 at its high end; values outside lie on the end.
-    pub fn place(&self, value: f64) -> f32 {
+    /// Position of a value on the axis, 0 at its low end and 1 at its high end; values outside are clamped.
+    pub fn position(&self, value: f64) -> f32 {
         let share = if self.logarithmic {
             (value.max(self.low).ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
         } else {
@@ -89,19 +89,19 @@ fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// An axis needs a length.
+/// An axis of a single value is widened around it.
 fn widened((low, high): (f64, f64)) -> (f64, f64) {
     if low < high {
         return (low, high);
     }
-    let room = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
-    (low - room, high + room)
+    let margin = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
+    (low - margin, high + margin)
 }
 
 /// The least of 1, 2, 5 times a power of ten that is at least `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10.0_f64.powf(step.log10().floor());
-    // A hair of room, so that a step of exactly 2·10ᵏ stays one.
+    // Tolerance, so that a step of exactly 2·10ᵏ stays one.
     [1.0, 2.0, 5.0]
         .into_iter()
         .map(|factor| factor * power)
@@ -109,7 +109,7 @@ fn round_step(step: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// As many digits as tell a tick from the next one, `step` away, and as many for each tick of the axis.
+/// With as many digits as distinguish ticks that are `step` apart; the same number for all ticks of an axis.
 fn tick_label(value: f64, step: f64, largest: f64, style: TickStyle) -> String {
     match style {
         TickStyle::Short => {
@@ -125,7 +125,7 @@ fn tick_label(value: f64, step: f64, largest: f64, style: TickStyle) -> String {
     }
 }
 
-/// Digits after the point that steps of this size need; a hair of room, since log10(0.1) may lie below −1.
+/// Digits after the point that steps of this size need, with a tolerance, since log10(0.1) may be below −1.
 fn decimals(step: f64) -> usize {
     (-step.log10() - 1e-9).ceil().clamp(0.0, 12.0) as usize
 }
@@ -154,9 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_negative_has_no_room_below_zero() {
-        assert_eq!(Axis::linear("y", [0.0, 10.0], 4, TickStyle::Short).place(0.0), 0.0);
-        assert!(0.0 < Axis::linear("y", [-1.0, 10.0], 4, TickStyle::Short).place(-1.0));
+    fn a_quantity_that_is_never_negative_has_no_margin_below_zero() {
+        assert_eq!(Axis::linear("y", [0.0, 10.0], 4, TickStyle::Short).position(0.0), 0.0);
+        assert!(0.0 < Axis::linear("y", [-1.0, 10.0], 4, TickStyle::Short).position(-1.0));
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_that_are_close_together_have_the_digits_to_be_told_apart() {
+    fn ticks_that_are_close_together_have_distinct_labels() {
         assert_eq!(labels(&Axis::exact("σ", 0.08, 0.094, 3, TickStyle::Short)), ["0.080", "0.085", "0.090"]);
         assert_eq!(labels(&Axis::exact("p", 0.0, 0.0002, 2, TickStyle::Percent)), ["0 %", "0.01 %", "0.02 %"]);
         let narrow = Axis::exact("x", 1_000_000.0, 1_006_000.0, 3, TickStyle::Short);
@@ -189,9 +189,9 @@ mod tests {
             prop_assert!((3..=8).contains(&axis.ticks.len()), "{:?}", axis.ticks);
             let mut sorted = values;
             sorted.sort_by(f64::total_cmp);
-            let places: Vec<f32> = sorted.iter().map(|&value| axis.place(value)).collect();
-            prop_assert!(places.iter().all(|place| (0.0..=1.0).contains(place)));
-            prop_assert!(places.windows(2).all(|pair| pair[0] <= pair[1]));
+            let positions: Vec<f32> = sorted.iter().map(|&value| axis.position(value)).collect();
+            prop_assert!(positions.iter().all(|position| (0.0..=1.0).contains(position)));
+            prop_assert!(positions.windows(2).all(|pair| pair[0] <= pair[1]));
         }
     }
 }

@@ -1,15 +1,13 @@
-//! The embedded font: how wide a text is, and the outlines of its letters.
+//! The embedded font: the width of a text and the outlines of its glyphs.
 
 use std::sync::LazyLock;
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, OutlineBuilder};
 
-/// Thickness of letters.
+/// Font weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
-    /// For most.
     Regular,
-    /// For headings.
     Bold,
 }
 
@@ -47,7 +45,7 @@ pub(super) fn outlines(text: &str, size: f32, weight: Weight) -> Option<Path> {
     outline.builder.finish()?.transform(Transform::from_scale(scale, -scale))
 }
 
-/// A letter the font does not have is as wide as the box drawn in its place.
+/// A character without a glyph is as wide as the box that replaces it.
 fn advance(face: &Face<'_>, c: char) -> f32 {
     face.glyph_hor_advance(face.glyph_index(c).unwrap_or_default()).map_or(0.0, f32::from)
 }

@@ -1,12 +1,11 @@
-//! What a figure consists of.
+//! A figure as a list of shapes, with their colours and line patterns.
 
 use super::{Raster, Weight};
 
-/// Red, green, blue.
 pub type Rgb = [u8; 3];
 
-/// Colours that stay apart for readers with any of the usual kinds of colour blindness (Okabe and Ito 2008), darkened a
-/// little where they would be too faint on white; the last is a neutral grey.
+/// Colours that readers with common kinds of colour blindness can distinguish (Okabe and Ito 2008), some darkened for
+/// contrast on white; the last is a neutral grey.
 pub const COLOURS: [Rgb; 8] = [
     [213, 94, 0],
     [0, 114, 178],
@@ -18,7 +17,7 @@ pub const COLOURS: [Rgb; 8] = [
     [90, 90, 90],
 ];
 
-/// What something is painted with. A page in dark colours may replace them by their name.
+/// A colour by its role. A page in dark mode replaces it by its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
     /// Text and axes.
@@ -34,7 +33,7 @@ pub enum Paint {
 }
 
 impl Paint {
-    /// In a figure that stands alone, on white.
+    /// In a stand-alone figure, on white.
     pub fn rgb(self) -> Rgb {
         match self {
             Self::Ink => [26, 28, 32],
@@ -45,7 +44,7 @@ impl Paint {
         }
     }
 
-    /// Name for style sheets.
+    /// Class for style sheets.
     pub fn class(self) -> String {
         match self {
             Self::Ink => "ink".into(),
@@ -57,7 +56,7 @@ impl Paint {
     }
 }
 
-/// Form of a dot.
+/// Shape of a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marker {
     /// ●
@@ -70,16 +69,15 @@ pub enum Marker {
     Diamond,
 }
 
-/// Dashes and marker, so that colour is never the only sign.
+/// Dashes and marker, so that curves differ in more than colour.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pattern {
     /// Lengths of dash and gap; empty for a solid line.
     pub dash: &'static [f32],
-    /// Form of its dots.
     pub marker: Marker,
 }
 
-/// The patterns that variants of one colour go through.
+/// The patterns that curves of one colour are distinguished by.
 pub const PATTERNS: [Pattern; 6] = [
     Pattern { dash: &[], marker: Marker::Circle },
     Pattern { dash: &[6.0, 3.0], marker: Marker::Square },
@@ -89,71 +87,55 @@ pub const PATTERNS: [Pattern; 6] = [
     Pattern { dash: &[4.0, 1.5], marker: Marker::Triangle },
 ];
 
-/// Where a text's position lies in it.
+/// Which point of a text its position refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// At its beginning.
     Start,
-    /// In its middle.
     Middle,
-    /// At its end.
     End,
 }
 
-/// One thing to draw. Points are x right, y down, in pixels.
+/// A shape. Points are in pixels, x to the right, y down.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// An open line through points.
     Line {
-        /// Its points.
         points: Vec<(f32, f32)>,
-        /// Colour.
         paint: Paint,
-        /// Thickness.
         width: f32,
-        /// Dash and gap; empty for solid.
+        /// Lengths of dash and gap; empty for a solid line.
         dash: &'static [f32],
     },
     /// A filled area.
     Area {
-        /// Its outline.
         points: Vec<(f32, f32)>,
-        /// Colour.
         paint: Paint,
-        /// 0 to 1.
+        /// From 0 to 1.
         opacity: f32,
     },
     /// A dot.
     Dot {
         /// Centre.
         at: (f32, f32),
-        /// Colour.
         paint: Paint,
-        /// Form.
         marker: Marker,
     },
-    /// A picture made of pixels, which stay sharp when it is drawn larger.
+    /// A picture of pixels, scaled without smoothing.
     Picture {
         /// Upper left corner.
         at: (f32, f32),
-        /// Width and height.
         size: (f32, f32),
-        /// The pixels.
         raster: Raster,
     },
     /// A line of text.
     Text {
-        /// Where its anchor lies, on the base line.
+        /// Of its anchor, on the base line.
         at: (f32, f32),
-        /// The words.
         text: String,
-        /// Height of the letters in pixels.
+        /// Font size in pixels.
         size: f32,
-        /// Which end lies at `at`.
         anchor: Anchor,
-        /// Thickness of the letters.
         weight: Weight,
-        /// Colour.
         paint: Paint,
         /// Whether it runs from bottom to top.
         upright: bool,
@@ -163,18 +145,18 @@ pub enum Shape {
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
-    /// Width in pixels.
+    /// In pixels.
     pub width: f32,
-    /// Height in pixels.
+    /// In pixels.
     pub height: f32,
-    /// What it shows, for those who cannot see it.
+    /// Alternative text.
     pub description: String,
-    /// What to draw, from back to front.
+    /// From back to front.
     pub shapes: Vec<Shape>,
 }
 
 impl Scene {
-    /// An empty one.
+    /// A scene without shapes.
     pub fn new(width: f32, height: f32, description: impl Into<String>) -> Self {
         Self { width, height, description: description.into(), shapes: Vec::new() }
     }

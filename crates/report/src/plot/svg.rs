@@ -1,6 +1,5 @@
-//! A scene as SVG. Colours stand as attributes, so that a page's style sheet can replace them by class in the dark.
+//! A scene as SVG. Colours are attributes, so that a page's style sheet can replace them by class in dark mode.
 
-use super::base64::base64;
 use super::scene::{DOT_RADIUS, corners};
 use super::{Anchor, Paint, Scene, Shape, Weight};
 use std::fmt::Write;
@@ -105,6 +104,23 @@ fn number(value: f32) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
+/// Digits of base 64 (RFC 4648, section 4).
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// The bytes in base 64, padded.
+fn base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
+        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            let letter = LETTERS[(word >> (18 - 6 * i) & 63) as usize];
+            text.push(if i <= chunk.len() { letter as char } else { '=' });
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,5 +136,21 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!([1.0, 0.5, -0.001, 12.346].map(number)[..], ["1", "0.5", "0", "12.35"]);
+    }
+
+    #[test]
+    fn the_vectors_of_the_standard_come_out() {
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+        assert_eq!(base64(&[0xff, 0xfe, 0xfb]), "//77");
     }
 }

@@ -1,10 +1,10 @@
-//! An audit as files: a page and a text with what it says, its figures, its numbers.
+//! An audit as files: a page and a text with its findings, its figures, its numbers.
 
-use super::judgement::{Judgement, Measure, MeasureJudgement};
-use super::predictors::predictor_figure;
-use super::scatter::{SCATTER, scatter_figure};
-use super::words::{name, policy};
-use crate::plot::{escape, to_png, to_svg};
+use super::analysis::{MeasureAnalysis, RiskAnalysis, RiskMeasure};
+use super::audit_figures::{SCATTER, predictor_figure, scatter_figure};
+use super::format::{name, policy};
+use crate::page::{html_page, remarks_html};
+use crate::plot::{escape, to_svg};
 use crate::table::{MISSING, Table};
 use crate::{Figure, OutputFile, ReportError};
 use sane_record::RiskAudit;
@@ -13,72 +13,69 @@ use sane_stats::number_format::{self, grouped, hundredths, percent, scientific};
 use serde_json::json;
 
 /// The files: `index.html`, `audit.md`, `audit.json`, and each figure as SVG and PNG.
-pub fn audit_files(audit: &RiskAudit, judgement: &Judgement) -> Result<Vec<OutputFile>, ReportError> {
-    let measures: Vec<Measure> = judgement.measures.iter().map(|judged| judged.measure).collect();
+pub fn audit_files(audit: &RiskAudit, analysis: &RiskAnalysis) -> Result<Vec<OutputFile>, ReportError> {
+    let measures: Vec<RiskMeasure> = analysis.measures.iter().map(|measured| measured.measure).collect();
     let mut figures = vec![scatter_figure(audit, &measures)];
-    figures.extend(predictor_figure(judgement));
+    figures.extend(predictor_figure(analysis));
     let text = |path: &str, text: String| OutputFile { path: path.into(), bytes: text.into_bytes() };
-    let numbers = serde_json::to_string_pretty(&audit_json(audit, judgement)).expect("an audit is plain data");
+    let numbers = serde_json::to_string_pretty(&audit_json(audit, analysis)).expect("an audit is plain data");
     let mut files = vec![
-        text("index.html", page(audit, judgement, &figures)),
-        text("audit.md", markdown(audit, judgement, &figures)),
+        text("index.html", page(audit, analysis, &figures)),
+        text("audit.md", markdown(audit, analysis, &figures)),
         text("audit.json", numbers),
     ];
     for figure in &figures {
-        let png =
-            to_png(&figure.scene).map_err(|reason| ReportError::Figure { figure: figure.name.clone(), reason })?;
-        files.push(text(&format!("{}.svg", figure.name), to_svg(&figure.scene)));
-        files.push(OutputFile { path: format!("{}.png", figure.name), bytes: png });
+        files.extend(figure.files("")?);
     }
     Ok(files)
 }
 
-/// The audit and what it says, as one object.
-pub fn audit_json(audit: &RiskAudit, judgement: &Judgement) -> serde_json::Value {
+/// The audit and its analysis as one object.
+pub fn audit_json(audit: &RiskAudit, analysis: &RiskAnalysis) -> serde_json::Value {
     let RiskAudit { subject, settings, states } = audit;
     json!({
-        "subject": subject, "settings": settings, "judgement": judgement,
-        "remarks": remarks(judgement), "states": states,
+        "subject": subject, "settings": settings, "judgement": analysis,
+        "remarks": remarks(analysis), "states": states,
     })
 }
 
-/// From this share of states with one and the same σ on, it is mentioned.
+/// From this share on, states with one and the same σ are mentioned.
 const NOTABLE_SHARE: f64 = 0.1;
 
-/// What the numbers say, in sentences.
-pub fn remarks(judgement: &Judgement) -> Vec<String> {
-    let mut said: Vec<String> = judgement.measures.iter().map(remark).collect();
-    if NOTABLE_SHARE <= judgement.same_sigma_share && 1 < judgement.states {
-        said.push(format!(
-            "In {} of the states |σ| has one and the same value: the module that makes it is dead there, and σ says nothing.",
-            percent(judgement.same_sigma_share)
+/// The findings, in sentences.
+pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
+    let mut findings: Vec<String> = analysis.measures.iter().map(remark).collect();
+    if NOTABLE_SHARE <= analysis.same_sigma_share && 1 < analysis.states {
+        findings.push(format!(
+            "In {} of the states |σ| has one and the same value: the perturbation module is dead there, and σ carries no information.",
+            percent(analysis.same_sigma_share)
         ));
     }
-    said
+    findings
 }
 
-fn remark(judged: &MeasureJudgement) -> String {
-    let of = match judged.measure {
-        Measure::RiskReturn => "the return that a random action loses",
-        Measure::RiskHarm => "the chance of a loss that the best action avoids",
-        Measure::TrueRisk => "the true risk",
+fn remark(measured: &MeasureAnalysis) -> String {
+    let of = match measured.measure {
+        RiskMeasure::RiskReturn => "the return that a random action loses",
+        RiskMeasure::RiskHarm => "the chance of a loss that the best action avoids",
+        RiskMeasure::TrueRisk => "the true risk",
     };
-    let Some(rho) = judged.sigma.spearman else {
-        return format!("Nothing can be said about {of}: σ or the risk is the same in all states.");
+    let Some(rho) = measured.sigma.spearman else {
+        return format!("No conclusion about {of}: σ or the risk is the same in all states.");
     };
     let verdict = match rho.interval {
         Some([low, _]) if 0.0 < low => "low |σ| goes with high risk, as the paper says",
         Some([_, high]) if high < 0.0 => "low |σ| goes with low risk, against the paper",
         _ => "these states do not decide whether low |σ| means high or low risk",
     };
-    let beside = match judged.auc_difference {
+    let beside = match measured.auc_difference {
         Some(Estimate { interval: Some([low, _]), .. }) if 0.0 < low => {
-            " σ tells risky states better than the spread of Q."
+            " σ separates risky states better than the spread of Q."
         }
         Some(Estimate { interval: Some([_, high]), .. }) if high < 0.0 => {
-            " The spread of Q tells risky states better than σ."
+            " The spread of Q separates risky states better than σ."
         }
-        Some(_) => " Whether σ or the spread of Q tells risky states better is not decided.",
+        Some(_) => " Whether σ or the spread of Q separates risky states better is undecided.",
         None => "",
     };
     format!("By {of}, {verdict}: rank correlation of −|σ| with it {}.{beside}", estimate(Some(rho)))
@@ -95,7 +92,7 @@ fn estimate(estimate: Option<Estimate>) -> String {
     }
 }
 
-fn table(judgement: &Judgement) -> Table {
+fn table(analysis: &RiskAnalysis) -> Table {
     let columns = ["risk", "predictor", "rank correlation", "AUC", "risky states", "mean risk"];
     let mut table = Table {
         caption: "Does low σ mark risk? 95 % intervals in brackets".into(),
@@ -110,47 +107,47 @@ fn table(judgement: &Judgement) -> Table {
              the one found (p)."
                 .into(),
             format!(
-                "Intervals resample {} stretches of neighbouring states, since neighbours are alike.",
-                judgement.stretches
+                "Intervals resample {} clusters of neighbouring states, since neighbours are correlated.",
+                analysis.stretches
             ),
         ],
         ..Table::default()
     };
-    for judged in &judgement.measures {
-        let risk = match judged.measure {
-            Measure::RiskReturn => "return lost",
-            Measure::RiskHarm => "avoidable loss",
-            Measure::TrueRisk => "true risk",
+    for measured in &analysis.measures {
+        let risk = match measured.measure {
+            RiskMeasure::RiskReturn => "return lost",
+            RiskMeasure::RiskHarm => "avoidable loss",
+            RiskMeasure::TrueRisk => "true risk",
         };
-        let risky = format!("{} of {}", judged.risky_states, judgement.states);
-        for (name, prediction) in [("−|σ|", judged.sigma), ("spread of Q", judged.q_spread)] {
+        let risky = format!("{} of {}", measured.risky_states, analysis.states);
+        for (name, prediction) in [("−|σ|", measured.sigma), ("spread of Q", measured.q_spread)] {
             let cells = [
                 risk,
                 name,
                 &estimate(prediction.spearman),
                 &estimate(prediction.auc),
                 &risky,
-                &scientific(judged.mean),
+                &scientific(measured.mean),
             ];
             table.push(cells.map(str::to_owned).into());
         }
         let null = |range: Option<[f64; 2]>, p: Option<f64>| match (range, p) {
-            (Some(range), Some(p)) => format!("{} (p = {})", number_format::range(range), p_words(p)),
+            (Some(range), Some(p)) => format!("{} (p = {})", number_format::range(range), p_value(p)),
             _ => MISSING.into(),
         };
-        let shuffled = judged.shuffled;
+        let shuffled = measured.shuffled;
         let cells = [
             risk,
             "−|σ| shuffled",
             &null(shuffled.spearman_range, shuffled.spearman_p),
             &null(shuffled.auc_range, shuffled.auc_p),
             &risky,
-            &scientific(judged.mean),
+            &scientific(measured.mean),
         ];
         table.push(cells.map(str::to_owned).into());
-        let difference = estimate(judged.auc_difference);
+        let difference = estimate(measured.auc_difference);
         table.push(
-            [risk, "−|σ| less spread of Q", "–", &difference, &risky, &scientific(judged.mean)]
+            [risk, "−|σ| less spread of Q", "–", &difference, &risky, &scientific(measured.mean)]
                 .map(str::to_owned)
                 .into(),
         );
@@ -158,7 +155,7 @@ fn table(judgement: &Judgement) -> Table {
     table
 }
 
-fn p_words(p: f64) -> String {
+fn p_value(p: f64) -> String {
     format!("{p:.4}")
 }
 
@@ -191,8 +188,8 @@ fn method(audit: &RiskAudit) -> String {
     )
 }
 
-fn markdown(audit: &RiskAudit, judgement: &Judgement, figures: &[Figure]) -> String {
-    let remarks: String = remarks(judgement).iter().map(|remark| format!("- {remark}\n")).collect();
+fn markdown(audit: &RiskAudit, analysis: &RiskAnalysis, figures: &[Figure]) -> String {
+    let remarks: String = remarks(analysis).iter().map(|remark| format!("- {remark}\n")).collect();
     let shown: String =
         figures.iter().map(|figure| format!("![{0}]({0}.svg)\n\n{1}\n\n", figure.name, figure.caption)).collect();
     format!(
@@ -200,47 +197,48 @@ fn markdown(audit: &RiskAudit, judgement: &Judgement, figures: &[Figure]) -> Str
         name(&audit.subject),
         policy(&audit.subject),
         method(audit),
-        table(judgement).markdown()
+        table(analysis).markdown()
     )
 }
 
-fn page(audit: &RiskAudit, judgement: &Judgement, figures: &[Figure]) -> String {
-    let remarks: String = remarks(judgement).iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
+fn page(audit: &RiskAudit, analysis: &RiskAnalysis, figures: &[Figure]) -> String {
     let shown: String = figures
         .iter()
         .map(|figure| {
             let caption = escape(&figure.caption);
-            let svg = if figure.name == SCATTER { scatter_panels(audit, judgement) } else { to_svg(&figure.scene) };
+            let svg = if figure.name == SCATTER { scatter_panels(audit, analysis) } else { to_svg(&figure.scene) };
             format!("<figure class=\"wide\">\n{svg}<figcaption>{caption}</figcaption>\n</figure>\n")
         })
         .collect();
-    super::words::page(
+    html_page(
+        "sane risk audit",
         &format!("Is low σ high risk? {}", name(&audit.subject)),
         "",
         &format!(
-            "<p>{}</p>\n<ul class=\"remarks\">\n{remarks}</ul>\n{}{shown}<h2>How it was measured</h2>\n<p>{}</p>\n",
+            "<p>{}</p>\n{}{}{shown}<h2>How it was measured</h2>\n<p>{}</p>\n",
             escape(&policy(&audit.subject)),
-            table(judgement).html(),
+            remarks_html(&remarks(analysis)),
+            table(analysis).html(),
             escape(&method(audit))
         ),
     )
 }
 
-/// A drawing per measure: beside one another where there is room, below one another on a narrow screen.
-fn scatter_panels(audit: &RiskAudit, judgement: &Judgement) -> String {
-    let panel = |judged: &MeasureJudgement| to_svg(&scatter_figure(audit, &[judged.measure]).scene);
-    format!("<div class=\"panels\">\n{}</div>\n", judgement.measures.iter().map(panel).collect::<String>())
+/// A drawing per measure: side by side on a wide screen, stacked on a narrow one.
+fn scatter_panels(audit: &RiskAudit, analysis: &RiskAnalysis) -> String {
+    let panel = |measured: &MeasureAnalysis| to_svg(&scatter_figure(audit, &[measured.measure]).scene);
+    format!("<div class=\"panels\">\n{}</div>\n", analysis.measures.iter().map(panel).collect::<String>())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::judgement::tests::{as_the_paper_expects, audit};
+    use super::super::analysis::tests::{as_the_paper_expects, audit};
     use super::*;
 
     #[test]
     fn an_audit_is_a_page_a_text_numbers_and_two_figures() {
         let audit = as_the_paper_expects(60);
-        let files = audit_files(&audit, &Judgement::of(&audit)).unwrap();
+        let files = audit_files(&audit, &RiskAnalysis::of(&audit)).unwrap();
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let figures = ["scatter.svg", "scatter.png", "predictors.svg", "predictors.png"];
         assert_eq!(paths, [&["index.html", "audit.md", "audit.json"][..], &figures].concat());
@@ -255,24 +253,24 @@ mod tests {
     #[test]
     fn the_sign_decides_the_sentence() {
         let turned: Vec<_> = (0..40).map(|i| (f64::from(i), [0.0, 1.0], f64::from(i), 0.0, None)).collect();
-        let said = remarks(&Judgement::of(&audit(&turned)));
-        assert!(said[0].contains("low |σ| goes with low risk, against the paper"), "{}", said[0]);
-        assert!(said[1].starts_with("Nothing can be said"), "{}", said[1]);
+        let findings = remarks(&RiskAnalysis::of(&audit(&turned)));
+        assert!(findings[0].contains("low |σ| goes with low risk, against the paper"), "{}", findings[0]);
+        assert!(findings[1].starts_with("No conclusion about"), "{}", findings[1]);
     }
 
     #[test]
     fn a_dead_module_is_mentioned() {
         let rows: Vec<_> = (0..40).map(|i| (f64::from(i % 2), [0.0, 1.0], f64::from(i), 0.0, None)).collect();
-        let said = remarks(&Judgement::of(&audit(&rows)));
-        assert!(said.last().unwrap().starts_with("In 50 % of the states"), "{said:?}");
+        let findings = remarks(&RiskAnalysis::of(&audit(&rows)));
+        assert!(findings.last().unwrap().starts_with("In 50 % of the states"), "{findings:?}");
     }
 
     #[test]
     fn few_states_decide_nothing_and_one_state_is_no_error() {
         let row = (0.1, [0.0, 1.0], 1.0, 0.0, None);
         let audit = audit(&[row]);
-        let judgement = Judgement::of(&audit);
-        assert!(remarks(&judgement).iter().all(|said| said.starts_with("Nothing can be said")));
-        assert_eq!(audit_files(&audit, &judgement).unwrap().len(), 5);
+        let analysis = RiskAnalysis::of(&audit);
+        assert!(remarks(&analysis).iter().all(|finding| finding.starts_with("No conclusion about")));
+        assert_eq!(audit_files(&audit, &analysis).unwrap().len(), 5);
     }
 }

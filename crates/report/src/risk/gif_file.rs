@@ -1,4 +1,4 @@
-//! Pictures one after another as an animated GIF that plays for ever. Only what changes from one to the next is stored.
+//! Pictures as an animated GIF that repeats forever. Only the rectangle that changes from one to the next is stored.
 
 use crate::plot::Raster;
 use gif::{Encoder, EncodingError, Frame, Repeat};
@@ -13,7 +13,7 @@ pub struct GifFile<W: Write> {
 }
 
 impl<W: Write> GifFile<W> {
-    /// For pictures of this size, so many per second.
+    /// For pictures of this size, at `per_second` of them.
     pub fn new(writer: W, (width, height): (usize, usize), per_second: f64) -> Result<Self, EncodingError> {
         let mut encoder = Encoder::new(writer, width as u16, height as u16, &[])?;
         encoder.set_repeat(Repeat::Infinite)?;
@@ -23,7 +23,7 @@ impl<W: Write> GifFile<W> {
     /// Adds a picture of that size.
     pub fn push(&mut self, picture: &Raster) -> Result<(), EncodingError> {
         let [left, top, width, height] = match &self.last {
-            // A picture like the last one still takes its time: one pixel of it is stored.
+            // A picture equal to the last one still has its duration: one pixel of it is stored.
             Some(last) => changed(last, picture).unwrap_or([0, 0, 1, 1]),
             None => [0, 0, picture.width(), picture.height()],
         };
@@ -35,7 +35,7 @@ impl<W: Write> GifFile<W> {
         // Up to 256 colours are kept exactly, more are approximated.
         let mut frame = Frame::from_rgb_speed(width as u16, height as u16, &rgb, 10);
         (frame.left, frame.top) = (left as u16, top as u16);
-        // Times are whole hundredths of a second; what is cut off here is made up for later.
+        // Durations are whole hundredths of a second; the rounding error is carried to the next picture.
         let before = self.shown.round();
         self.shown += self.hundredths_per_picture;
         frame.delay = (self.shown.round() - before).clamp(1.0, f64::from(u16::MAX)) as u16;
@@ -45,7 +45,7 @@ impl<W: Write> GifFile<W> {
     }
 }
 
-/// Left, top, width and height of what differs.
+/// Left, top, width and height of the rectangle that differs.
 fn changed(a: &Raster, b: &Raster) -> Option<[usize; 4]> {
     let row_bytes = 3 * b.width();
     let rows: Vec<usize> = (0..b.height())

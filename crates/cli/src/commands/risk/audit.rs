@@ -6,7 +6,7 @@ use crate::failure::{Outcome, classify};
 use crate::output::Output;
 use sane_lab::available;
 use sane_lab::risk::{Audit, audit};
-use sane_report::risk::{Judgement, audit_files, audit_json, remarks};
+use sane_report::risk::{RiskAnalysis, audit_files, audit_json, remarks};
 use std::path::PathBuf;
 
 /// Measure whether low σ means high risk: try every action in sampled states, then continue with the policy
@@ -71,13 +71,13 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.note("stopped; nothing was written");
         return Ok(());
     };
-    let judgement = Judgement::of(&found);
+    let analysis = RiskAnalysis::of(&found);
     let folder = args.output.unwrap_or_else(|| args.inspection.folder().join("risk/audit"));
-    write_all(&folder, &audit_files(&found, &judgement)?)?;
+    write_all(&folder, &audit_files(&found, &analysis)?)?;
     if args.json {
-        output.result(serde_json::to_string_pretty(&audit_json(&found, &judgement))?);
+        output.result(serde_json::to_string_pretty(&audit_json(&found, &analysis))?);
     } else {
-        remarks(&judgement).iter().for_each(|remark| output.result(remark));
+        remarks(&analysis).iter().for_each(|remark| output.result(remark));
         output.result(folder.join("index.html").display());
     }
     Ok(())

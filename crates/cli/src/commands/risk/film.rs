@@ -7,7 +7,7 @@ use crate::output::Output;
 use anyhow::{Context, anyhow};
 use sane_lab::risk::{Film, FilmFrame, Filming, film};
 use sane_report::plot::Raster;
-use sane_report::risk::{FilmStrip, GifFile, Shot};
+use sane_report::risk::{FilmRenderer, FrameCaption, GifFile};
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -63,13 +63,14 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let spec = inspected.trained().spec();
     let rate = args.fps.map_or_else(|| default_rate(spec), f64::from);
     let title = format!("{}, {}, episode {}", spec.name, inspected.trained().config.agent, args.episode);
-    let shots = frames.iter().map(|frame| Shot { state: frame.state.clone(), return_raw: frame.return_raw }).collect();
+    let captions =
+        frames.iter().map(|frame| FrameCaption { state: frame.state.clone(), return_raw: frame.return_raw }).collect();
     let pictures =
         frames.into_iter().map(|FilmFrame { picture, .. }| raster(picture)).collect::<Result<Vec<Raster>, _>>()?;
-    let strip = FilmStrip::new(title, &spec.actions, shots, &pictures[0]).map_err(|reason| anyhow!(reason))?;
+    let renderer = FilmRenderer::new(title, &spec.actions, captions, &pictures[0]).map_err(|reason| anyhow!(reason))?;
     let path = args.output.unwrap_or_else(|| args.inspection.folder().join("risk/film.gif"));
     bar.set_message("drawing");
-    write_film(&path, args.frames.as_deref(), &strip, &pictures, rate, |done| {
+    write_film(&path, args.frames.as_deref(), &renderer, &pictures, rate, |done| {
         bar.set_length(pictures.len() as u64);
         bar.set_position(done);
     })?;
@@ -84,7 +85,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 fn write_film(
     path: &Path,
     folder: Option<&Path>,
-    strip: &FilmStrip,
+    renderer: &FilmRenderer,
     pictures: &[Raster],
     rate: f64,
     progress: impl Fn(u64),
@@ -98,9 +99,9 @@ fn write_film(
     }
     let cannot_write = || format!("cannot write {}", path.display());
     let mut writer = BufWriter::new(fs::File::create(path).with_context(cannot_write)?);
-    let mut gif = GifFile::new(&mut writer, strip.size(), rate).with_context(cannot_write)?;
+    let mut gif = GifFile::new(&mut writer, renderer.size(), rate).with_context(cannot_write)?;
     for (i, picture) in pictures.iter().enumerate() {
-        let drawn = strip.draw(i, picture).map_err(|reason| anyhow!(reason))?;
+        let drawn = renderer.draw(i, picture).map_err(|reason| anyhow!(reason))?;
         gif.push(&drawn).with_context(cannot_write)?;
         if let Some(folder) = folder {
             let path = folder.join(name(i));

@@ -1,6 +1,5 @@
-//! How numbers and subjects of risk are put into words.
+//! Texts that galleries, films and audits share: the policy, |σ|, digits.
 
-use crate::plot::escape;
 use sane_record::RiskSubject;
 use sane_stats::number_format::{grouped, scientific, with_decimals};
 
@@ -9,7 +8,7 @@ pub fn name(subject: &RiskSubject) -> String {
     format!("{}, {}, seed {}", subject.world, subject.agent, subject.seed)
 }
 
-/// Which policy was looked at, in a sentence.
+/// The evaluated policy in a sentence.
 pub fn policy(subject: &RiskSubject) -> String {
     let noise = if subject.noise == "on" { "with its noise" } else { "without noise" };
     format!(
@@ -27,20 +26,7 @@ pub fn policy(subject: &RiskSubject) -> String {
     )
 }
 
-/// A page that needs nothing beside it. `style` comes after the common one.
-pub fn page(title: &str, style: &str, body: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>SANE: {title}</title>\n\
-         <style>\n{palette}{common}{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n",
-        title = escape(title),
-        palette = crate::PALETTE_CSS,
-        common = include_str!("../../assets/page.css"),
-    )
-}
-
-/// |σ| with as many digits as tell states apart.
+/// |σ| with enough digits to tell states apart.
 pub fn sigma(value: f64) -> String {
     if value == 0.0 || (1e-4..1.0).contains(&value) {
         return with_decimals(value, 5);

@@ -1,8 +1,8 @@
-// Numbers, times and pieces of the page: everything that turns values into what a person reads.
+// Formatting: numbers, times, and small elements of the page.
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-/** A value with three significant digits, never more decimals than it deserves. */
+/** A value with three significant digits. */
 export function number(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
@@ -21,7 +21,7 @@ export function count(value) {
   return grouped.format(value);
 }
 
-/** A count for an axis: as short as it can be. */
+/** A short count for an axis. */
 export function tick(value) {
   const size = Math.abs(value);
   if (1e9 <= size) return trimmed(value / 1e9) + "G";

@@ -1,4 +1,4 @@
-//! What the runs can support, what they cannot, and what a reader must know first: plain sentences.
+//! Findings in sentences: what the runs support, what they do not support, and what limits both.
 
 use crate::comparison::Comparison;
 use crate::paper::Noise;
@@ -8,22 +8,22 @@ use sane_stats::least_p_value;
 use sane_stats::number_format::{counted, grouped, hundredths, percent};
 use std::collections::BTreeSet;
 
-/// The usual level; rank tests on one game that cannot reach it are said to be so.
+/// The usual significance level; rank tests that cannot reach it with so few seeds are reported as such.
 const SIGNIFICANT: f64 = 0.05;
 
-/// Interactions and seeds behind the paper's tables.
+/// Interactions of training behind the paper's tables.
 const PAPER_BUDGET: u64 = 25_000_000;
 
-/// Most pairs that are spelled out; beyond, only those that differ.
+/// Up to this many pairs each get a sentence; beyond, only those that differ.
 const MOST_PAIRS: usize = 10;
 
-/// About the runs themselves: how many, how complete, how comparable.
+/// Findings about the runs themselves: how many, how complete, how comparable.
 pub fn about_runs(section: &Section) -> Vec<String> {
     let runs: Vec<_> = section.all_runs().map(|(_, run)| run).collect();
-    let mut said = vec![seeds(section)];
+    let mut findings = vec![seeds(section)];
     let unfinished = runs.iter().filter(|run| !run.finished).count();
     if 0 < unfinished {
-        said.push(format!(
+        findings.push(format!(
             "{unfinished} of {} {} not reached {} interactions; a score of theirs stands in a table only \
              where it was measured after {} interactions.",
             counted(runs.len(), "run"),
@@ -34,7 +34,7 @@ pub fn about_runs(section: &Section) -> Vec<String> {
     }
     let torn = runs.iter().filter(|run| run.torn).count();
     if 0 < torn {
-        said.push(format!(
+        findings.push(format!(
             "The last line of {} is torn (a crash, or still being written) and was left out.",
             counted(torn, "event file")
         ));
@@ -42,17 +42,17 @@ pub fn about_runs(section: &Section) -> Vec<String> {
     let versions: BTreeSet<&String> = runs.iter().flat_map(|run| &run.process.versions).collect();
     if 1 < versions.len() {
         let versions: Vec<&str> = versions.into_iter().map(String::as_str).collect();
-        said.push(format!(
+        findings.push(format!(
             "The runs come from different versions of the program ({}); the list of runs says which is from which.",
             versions.join(", ")
         ));
     }
-    said.extend(dead_modules(section));
-    said.extend(evaluations(section));
-    said
+    findings.extend(dead_modules(section));
+    findings.extend(evaluations(section));
+    findings
 }
 
-/// What one score supports.
+/// Findings of the comparison by one score.
 pub fn about_comparison(section: &Section, comparison: &Comparison) -> Vec<String> {
     let agents = comparison.raw.scores.len();
     if agents < 2 {
@@ -61,23 +61,24 @@ pub fn about_comparison(section: &Section, comparison: &Comparison) -> Vec<Strin
     if comparison.raw.worlds.is_empty() {
         return vec!["No world has this score for all agents: they cannot be compared.".into()];
     }
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     let left_out: Vec<&str> =
         section.worlds.iter().filter(|world| !comparison.raw.worlds.contains(world)).map(String::as_str).collect();
     if !left_out.is_empty() {
-        said.push(format!("Not every agent has this score in {}: left out of the comparison.", left_out.join(", ")));
+        findings
+            .push(format!("Not every agent has this score in {}: left out of the comparison.", left_out.join(", ")));
     }
     let unscaled: Vec<&str> =
         comparison.raw.worlds.iter().filter(|world| Baseline::of(world).is_none()).map(String::as_str).collect();
     if !unscaled.is_empty() {
-        said.push(format!(
+        findings.push(format!(
             "No human score is known for {}: in the probability of improvement, in none of the normalised figures.",
             unscaled.join(", ")
         ));
     }
-    said.extend(few_seeds(comparison.seeds()));
-    said.extend(pairs(section, comparison));
-    said
+    findings.extend(few_seeds(comparison.seeds()));
+    findings.extend(pairs(section, comparison));
+    findings
 }
 
 fn seeds(section: &Section) -> String {
@@ -105,21 +106,21 @@ fn dead_modules(section: &Section) -> Option<String> {
 }
 
 fn evaluations(section: &Section) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     let chosen: Vec<_> = section
         .all_runs()
         .flat_map(|(_, run)| [Noise::Off, Noise::On].map(|noise| section.evaluation(run, noise)))
         .flatten()
         .collect();
     if chosen.is_empty() {
-        said.push(format!(
+        findings.push(format!(
             "No run was evaluated after {} interactions: `sane eval RUN --noise both` measures a finished run.",
             grouped(section.evaluated_at)
         ));
     }
     let on_paper = chosen.iter().any(|evaluation| Baseline::of(&evaluation.world).is_some());
     if on_paper && section.evaluated_at != PAPER_BUDGET {
-        said.push(format!(
+        findings.push(format!(
             "These policies had {} interactions of training, the paper's had {}: its figures stand beside them for \
              orientation, not as a like-for-like comparison.",
             grouped(section.evaluated_at),
@@ -130,7 +131,7 @@ fn evaluations(section: &Section) -> Vec<String> {
     if let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max())
         && 2 * shortest < longest
     {
-        said.push(format!(
+        findings.push(format!(
             "The evaluations differ in length, from {} to {} interactions: the short ones are less sure.",
             grouped(shortest),
             grouped(longest)
@@ -139,13 +140,13 @@ fn evaluations(section: &Section) -> Vec<String> {
     let kept = chosen.len();
     let all: usize = section.all_runs().map(|(_, run)| run.evaluations.len()).sum();
     if kept < all {
-        said.push(format!(
+        findings.push(format!(
             "{} of {all} evaluations stand in no table: measured again later, after another amount of training, or in \
              another profile.",
             all - kept
         ));
     }
-    said
+    findings
 }
 
 fn few_seeds((fewest, most): (usize, usize)) -> Vec<String> {
@@ -156,39 +157,39 @@ fn few_seeds((fewest, most): (usize, usize)) -> Vec<String> {
                 .into(),
         ];
     }
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     let least = least_p_value([(most, most)]);
     if SIGNIFICANT < least {
-        said.push(format!(
+        findings.push(format!(
             "With at most {most} against {most} seeds, even an agent that wins every pairing in a game does so by \
              chance with p = {}: no difference in a single game can be claimed, only over several games.",
             hundredths(least)
         ));
     }
     if fewest < 5 {
-        said.push(format!(
+        findings.push(format!(
             "A game with {fewest} seeds allows only {} different resamples: the intervals are rough, and tend to be \
              too narrow.",
             resamples(fewest)
         ));
     }
     if fewest < most {
-        said.push(format!(
+        findings.push(format!(
             "Seeds per world differ ({fewest} to {most}): worlds with more seeds weigh more in the interquartile mean \
              and in the profiles."
         ));
     }
-    said
+    findings
 }
 
-/// C(2n − 1, n): ways to draw n of n seeds with replacement, order aside.
+/// C(2n − 1, n): ways to draw n of n seeds with replacement, regardless of order.
 fn resamples(seeds: usize) -> usize {
     (1..=seeds).fold(1, |ways, i| ways * (seeds - 1 + i) / i)
 }
 
 fn pairs(section: &Section, comparison: &Comparison) -> Vec<String> {
     let name = |agent: usize| section.agents[agent].label.as_str();
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     let mut open = 0;
     for (first, second, estimate) in &comparison.pairs {
         let Some([low, high]) = estimate.interval else { continue };
@@ -205,7 +206,8 @@ fn pairs(section: &Section, comparison: &Comparison) -> Vec<String> {
             open += 1;
             if comparison.pairs.len() <= MOST_PAIRS {
                 let (first, second, share) = (name(*first), name(*second), percent(estimate.point));
-                said.push(format!("{first} against {second}: undecided. The first wins {share} of pairings, {doubt}."));
+                findings
+                    .push(format!("{first} against {second}: undecided. The first wins {share} of pairings, {doubt}."));
             }
             continue;
         }
@@ -214,15 +216,15 @@ fn pairs(section: &Section, comparison: &Comparison) -> Vec<String> {
         } else {
             (first, second, estimate.point, interval(low, high))
         };
-        // Resampling cannot see beyond the data: where all pairings went one way, every resample does.
+        // If all pairings went one way, they do so in every resample.
         let flat = if low == high { " (without width, since all pairings went the same way)" } else { "" };
         let (better, worse) = (name(*better), name(*worse));
-        said.push(format!("{better} beats {worse} in {} of pairings, {interval}{flat}.", percent(share)));
+        findings.push(format!("{better} beats {worse} in {} of pairings, {interval}{flat}.", percent(share)));
     }
     if MOST_PAIRS < comparison.pairs.len() && 0 < open {
-        said.push(format!("The other {open} pairs of agents are undecided."));
+        findings.push(format!("The other {open} pairs of agents are undecided."));
     }
-    said
+    findings
 }
 
 fn seeds_of_pair(comparison: &Comparison, first: usize, second: usize) -> Vec<(usize, usize)> {
@@ -233,7 +235,7 @@ fn seeds_of_pair(comparison: &Comparison, first: usize, second: usize) -> Vec<(u
     counts(first).into_iter().zip(counts(second)).collect()
 }
 
-/// Whether a score is worth its own comparison: it has one for two agents at least.
+/// Whether the score gets a section of comparisons: always for evaluations, for training with two agents or more.
 pub fn is_comparable(comparison: &Comparison) -> bool {
     1 < comparison.raw.scores.len() || comparison.measure != Measure::Training
 }
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_number_of_seeds_forbids_is_said() {
+    fn claims_that_too_few_seeds_cannot_support_are_reported() {
         assert!(few_seeds((1, 3))[0].contains("single seed"));
         assert!(few_seeds((3, 3))[0].contains("p = 0.10"));
         assert!(few_seeds((3, 3))[1].contains("only 10 different resamples"));

@@ -1,9 +1,9 @@
-//! A short look at a run's records: how far it came and how its return went, from a few samples of its files. A
-//! hundred runs of 25 million interactions are a gigabyte of events; this reads a few megabytes of them, and since it
-//! remembers nothing, files that are being written, cut back or replaced need no care.
+//! A sample of a run's records: how far it is and how its return developed, from a few blocks of its files. A hundred runs
+//! of 25 million interactions have a gigabyte of events; this reads a few megabytes of them. It keeps no state, so files
+//! may be written, cut back or replaced at any time.
 
-use crate::fence::Fence;
-use crate::run_state::LastWord;
+use crate::path_guard::PathGuard;
+use crate::run_state::ProcessStatus;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::fs::File;
@@ -16,18 +16,18 @@ const POINTS: u64 = 60;
 /// Files up to this size are read whole.
 const WHOLE_BYTES: u64 = 192 << 10;
 
-/// Read at the end of a longer file: many times the longest line.
+/// Bytes read at the end of a longer file: many times the longest line.
 const END_BYTES: u64 = 16 << 10;
 
-/// Read at each sampled place: a few times the longest line.
-const SAMPLE_BYTES: u64 = 3 << 10;
+/// Bytes of each sampled block: a few times the longest line.
+const BLOCK_BYTES: u64 = 3 << 10;
 
-/// What a short look tells.
+/// What the sampled records say.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Glance {
+pub struct RunSample {
     /// Interactions of the last record.
     pub reached: u64,
-    /// Whole episodes of the last record.
+    /// Of the last record.
     pub episodes: u64,
     /// Mean of the last 100 returns.
     pub return_mean: Option<f64>,
@@ -35,13 +35,13 @@ pub struct Glance {
     pub ended_at: Option<u64>,
     /// (interactions, mean of the last 100 returns), a few points over the whole run.
     pub trend: Vec<(u64, f64)>,
-    /// Interactions per second of the last stretch.
+    /// Interactions per second in the last record.
     pub speed: Option<f64>,
-    /// What the last process that worked on it said last.
-    pub last_word: LastWord,
+    /// From the last timing record.
+    pub process: ProcessStatus,
 }
 
-/// The part of an event that is looked at; all kinds of events have it, more or less.
+/// The fields of an event that are used; which of them are present depends on its kind.
 #[derive(Deserialize)]
 struct EventLine<'a> {
     #[serde(borrow)]
@@ -60,69 +60,69 @@ struct TimingLine<'a> {
     reason: Option<Cow<'a, str>>,
 }
 
-/// How much of a run is looked at.
+/// How much of a run is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// The ends of its files: where it stands.
+    /// The ends of its files: its current state.
     End,
-    /// Samples of its whole length as well: its trend. From a disk that has to seek, this takes much longer.
+    /// Blocks over its whole length as well: its trend. Much slower on a disk that has to seek.
     Trend,
 }
 
-/// Looks at the run in `folder`; what is not there (yet, or any more) is left at nothing.
-pub fn glance(fence: &Fence, folder: &Path, depth: Depth) -> Glance {
-    let mut glance = Glance::default();
-    if let Ok(file) = fence.open(&folder.join("events.jsonl")) {
-        look_at_events(file, depth, &mut glance);
+/// Samples the run in `folder`; what is missing is left at its default.
+pub fn sample(guard: &PathGuard, folder: &Path, depth: Depth) -> RunSample {
+    let mut sample = RunSample::default();
+    if let Ok(file) = guard.open(&folder.join("events.jsonl")) {
+        sample_events(file, depth, &mut sample);
     }
-    if let Ok(file) = fence.open(&folder.join("timings.jsonl")) {
-        look_at_timings(file, &mut glance);
+    if let Ok(file) = guard.open(&folder.join("timings.jsonl")) {
+        sample_timings(file, &mut sample);
     }
-    glance
+    sample
 }
 
-fn look_at_events(mut file: File, depth: Depth, glance: &mut Glance) {
+fn sample_events(mut file: File, depth: Depth, sample: &mut RunSample) {
     let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return };
     let is_short = length <= WHOLE_BYTES;
     if !is_short && depth == Depth::Trend {
         for i in 1..POINTS {
-            let block = block(&mut file, length * i / POINTS, SAMPLE_BYTES);
-            let sampled = whole_lines(&block, Start::Anywhere).find_map(|line| point(&event(line)?));
-            glance.trend.extend(sampled);
+            let block = block(&mut file, length * i / POINTS, BLOCK_BYTES);
+            let found = whole_lines(&block, Start::Anywhere).find_map(|line| point(&event(line)?));
+            sample.trend.extend(found);
         }
     }
     let (from, start) = if is_short { (0, Start::OfFile) } else { (length - END_BYTES, Start::Anywhere) };
     let end = block(&mut file, from, END_BYTES.max(WHOLE_BYTES));
     let mut last = None;
     for event in whole_lines(&end, start).filter_map(event) {
-        glance.reached = event.interactions.unwrap_or(glance.reached);
-        glance.episodes = event.episode.or(event.episodes).unwrap_or(glance.episodes);
-        glance.return_mean = event.return_mean_last_100.or(glance.return_mean);
-        glance.ended_at = (event.event == "run_finished").then_some(glance.reached);
+        sample.reached = event.interactions.unwrap_or(sample.reached);
+        sample.episodes = event.episode.or(event.episodes).unwrap_or(sample.episodes);
+        sample.return_mean = event.return_mean_last_100.or(sample.return_mean);
+        sample.ended_at = (event.event == "run_finished").then_some(sample.reached);
         last = point(&event).or(last);
         if is_short {
-            glance.trend.extend(point(&event));
+            sample.trend.extend(point(&event));
         }
     }
-    glance.trend.extend(last);
+    sample.trend.extend(last);
     // A file that is cut back between two samples would give points out of order.
-    glance.trend.sort_by_key(|point| point.0);
-    glance.trend.dedup_by_key(|point| point.0);
-    thin(&mut glance.trend);
+    sample.trend.sort_by_key(|point| point.0);
+    sample.trend.dedup_by_key(|point| point.0);
+    thin(&mut sample.trend);
 }
 
-fn look_at_timings(mut file: File, glance: &mut Glance) {
+fn sample_timings(mut file: File, sample: &mut RunSample) {
     let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return };
     let (from, start) = if length <= END_BYTES { (0, Start::OfFile) } else { (length - END_BYTES, Start::Anywhere) };
     let end = block(&mut file, from, END_BYTES);
     for line in whole_lines(&end, start) {
         let Ok(timing) = serde_json::from_slice::<TimingLine<'_>>(line) else { continue };
-        glance.last_word = match (timing.timing.as_ref(), timing.reason.as_deref()) {
-            ("process_stopped", Some("fault")) => LastWord::Fault,
-            ("process_stopped", _) => LastWord::Goodbye,
-            _ => LastWord::AtWork,
+        sample.process = match (timing.timing.as_ref(), timing.reason.as_deref()) {
+            ("process_stopped", Some("fault")) => ProcessStatus::Faulted,
+            ("process_stopped", _) => ProcessStatus::Stopped,
+            _ => ProcessStatus::Running,
         };
-        glance.speed = timing.interactions_per_second.or(glance.speed);
+        sample.speed = timing.interactions_per_second.or(sample.speed);
     }
 }
 
@@ -134,7 +134,7 @@ fn point(event: &EventLine<'_>) -> Option<(u64, f64)> {
     Some((event.interactions?, event.return_mean_last_100?))
 }
 
-/// Whether the bytes begin with a line, or somewhere in one.
+/// Whether the bytes begin at the start of a line.
 #[derive(Clone, Copy, PartialEq)]
 enum Start {
     OfFile,
@@ -161,10 +161,10 @@ fn block(file: &mut File, from: u64, most: u64) -> Vec<u8> {
 fn thin(trend: &mut Vec<(u64, f64)>) {
     let step = trend.len().div_ceil(POINTS as usize).max(1);
     let last = trend.len().saturating_sub(1);
-    let mut place = 0;
+    let mut index = 0;
     trend.retain(|_| {
-        let kept = (last - place).is_multiple_of(step);
-        place += 1;
+        let kept = (last - index).is_multiple_of(step);
+        index += 1;
         kept
     });
 }
@@ -183,11 +183,11 @@ mod tests {
         )
     }
 
-    fn look(events: &str, timings: &str) -> Glance {
+    fn sample_of(events: &str, timings: &str) -> RunSample {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("events.jsonl"), events).unwrap();
         fs::write(folder.path().join("timings.jsonl"), timings).unwrap();
-        glance(&Fence::around(&[folder.path().into()]).unwrap(), folder.path(), Depth::Trend)
+        sample(&PathGuard::new(&[folder.path().into()]).unwrap(), folder.path(), Depth::Trend)
     }
 
     #[test]
@@ -195,37 +195,37 @@ mod tests {
         let count = 20_000;
         let events: String = (1..=count).map(episode).collect();
         assert!(8 * WHOLE_BYTES < events.len() as u64);
-        let glance = look(&(events + "{\"event\":\"epis"), "");
-        assert_eq!((glance.reached, glance.episodes, glance.return_mean), (100 * count, count, Some(2_000.0)));
-        assert!(50 <= glance.trend.len() && glance.trend.len() <= POINTS as usize + 1);
-        assert!(glance.trend.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(glance.trend[0].0 < 100 * count / 20 && glance.trend.last() == Some(&(100 * count, 2_000.0)));
-        assert!(glance.trend.iter().all(|&(x, y)| (x as f64 / 1_000.0 - y).abs() < 1e-9));
+        let sample = sample_of(&(events + "{\"event\":\"epis"), "");
+        assert_eq!((sample.reached, sample.episodes, sample.return_mean), (100 * count, count, Some(2_000.0)));
+        assert!(50 <= sample.trend.len() && sample.trend.len() <= POINTS as usize + 1);
+        assert!(sample.trend.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(sample.trend[0].0 < 100 * count / 20 && sample.trend.last() == Some(&(100 * count, 2_000.0)));
+        assert!(sample.trend.iter().all(|&(x, y)| (x as f64 / 1_000.0 - y).abs() < 1e-9));
     }
 
     #[test]
-    fn torn_lines_garbage_and_empty_files_are_no_obstacle() {
-        let glance = look(&(episode(1) + "garbage\n\n" + &episode(2) + "{\"ev"), "{\"timing\":\"spe");
-        assert_eq!((glance.episodes, glance.trend.len(), glance.last_word), (2, 2, LastWord::None));
-        assert_eq!(look("", ""), Glance::default());
-        assert_eq!(look("no line", "\n"), Glance::default());
+    fn torn_lines_garbage_and_empty_files_are_skipped() {
+        let sample = sample_of(&(episode(1) + "garbage\n\n" + &episode(2) + "{\"ev"), "{\"timing\":\"spe");
+        assert_eq!((sample.episodes, sample.trend.len(), sample.process), (2, 2, ProcessStatus::NeverStarted));
+        assert_eq!(sample_of("", ""), RunSample::default());
+        assert_eq!(sample_of("no line", "\n"), RunSample::default());
     }
 
     #[test]
-    fn the_end_of_a_run_counts_only_while_it_is_the_last_word() {
+    fn the_end_of_a_run_counts_only_while_it_is_the_last_record() {
         let end = "{\"event\":\"run_finished\",\"interactions\":300,\"episodes\":3}\n";
-        assert_eq!(look(&(episode(3) + end), "").ended_at, Some(300));
-        assert_eq!(look(&(episode(3) + end + &episode(4)), "").ended_at, None);
+        assert_eq!(sample_of(&(episode(3) + end), "").ended_at, Some(300));
+        assert_eq!(sample_of(&(episode(3) + end + &episode(4)), "").ended_at, None);
     }
 
     #[test]
-    fn the_last_timing_says_whether_the_process_stopped_in_order() {
+    fn the_last_timing_says_whether_the_process_stopped() {
         let (start, stop) = ("{\"timing\":\"process_started\"}\n", "{\"timing\":\"process_stopped\"}\n");
         let speed = "{\"timing\":\"speed\",\"interactions_per_second\":12.5}\n";
-        let glance = look("", &[start, speed, stop].concat());
-        assert_eq!((glance.last_word, glance.speed), (LastWord::Goodbye, Some(12.5)));
-        assert_eq!(look("", &[start, stop, start].concat()).last_word, LastWord::AtWork);
+        let sample = sample_of("", &[start, speed, stop].concat());
+        assert_eq!((sample.process, sample.speed), (ProcessStatus::Stopped, Some(12.5)));
+        assert_eq!(sample_of("", &[start, stop, start].concat()).process, ProcessStatus::Running);
         let fault = "{\"timing\":\"process_stopped\",\"reason\":\"fault\"}\n";
-        assert_eq!(look("", &[start, fault].concat()).last_word, LastWord::Fault);
+        assert_eq!(sample_of("", &[start, fault].concat()).process, ProcessStatus::Faulted);
     }
 }

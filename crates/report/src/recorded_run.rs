@@ -1,17 +1,104 @@
-//! Run folders: finding them, and reading one without keeping its events. Lines of episodes are passed over unread,
-//! since interval records carry the same curve; that makes a gigabyte of events a matter of a second.
+//! A run as read from its folder: what it was, how far it came, its curve, its evaluations, its machine.
+//!
+//! Events are not kept. Lines of episodes are skipped unparsed, since interval records carry the same curve; a gigabyte of
+//! events is read in about a second.
 
 use crate::ReportError;
-use crate::run::{Point, Process, Run};
-use crate::settings;
+use crate::settings::{self, Settings};
 use sane_record::{
-    EvaluationFinished, Event, IntervalFinished, RunFinished, RunSearch, RunStarted, SCHEMA_VERSION, Timing,
-    event_kind, scan_jsonl,
+    EvaluationFinished, Event, IntervalFinished, ModuleHealth, RunFinished, RunSearch, RunStarted, SCHEMA_VERSION,
+    SigmaRange, Timing, event_kind, scan_jsonl,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every folder at or below `folders` that holds a configuration or events, each once, in order of path.
+/// A run read from its folder.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RecordedRun {
+    /// As found.
+    pub folder: PathBuf,
+    pub world: String,
+    pub agent: String,
+    pub seed: u64,
+    /// Interactions configured.
+    pub budget_interactions: u64,
+    /// Interactions of its last record.
+    pub reached_interactions: u64,
+    /// Of its last record.
+    pub episodes: u64,
+    /// Whether it reached its budget.
+    pub finished: bool,
+    /// Whether the last line of its events was torn.
+    pub torn: bool,
+    /// Its resolved configuration.
+    pub settings: Settings,
+    /// Why a run that was stopped and resumed may differ from one never interrupted; none where it never does.
+    pub not_bit_exact: Option<String>,
+    /// Trainable parameters of its network; 0 before its first record.
+    pub parameters: u64,
+    /// Whether its records show random actions (ε) and no σ: its policy has no noise that could be switched on.
+    pub explores_by_chance: bool,
+    /// One point per interval record.
+    pub points: Vec<Point>,
+    /// Mean return of the last 100 episodes at the end of a finished run.
+    pub final_return: Option<f64>,
+    /// The perturbation module in its last interval.
+    pub module: Option<ModuleHealth>,
+    /// In the order they were made.
+    pub evaluations: Vec<EvaluationFinished>,
+    pub process: ProcessSummary,
+    /// Digest of the complete state at the end of a finished run, as `sane runs hash` prints it.
+    pub digest: Option<String>,
+    /// BLAKE3 of `events.jsonl`, in hexadecimal; empty before its first record.
+    pub events_digest: String,
+}
+
+/// The part of an interval record that curves need.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Point {
+    pub interactions: u64,
+    /// Mean return of the last 100 episodes.
+    pub return_mean: Option<f64>,
+    /// |σ| of the states acted in.
+    pub sigma: Option<SigmaRange>,
+    /// Share of interactions in which exploration changed the action.
+    pub exploration: Option<f64>,
+}
+
+/// The processes that worked on a run: versions, machines, speed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProcessSummary {
+    /// Of the program, in order of appearance.
+    pub versions: Vec<String>,
+    /// Processors, in order of appearance.
+    pub machines: Vec<String>,
+    /// Worker threads of the last process.
+    pub threads: Option<u64>,
+    /// Mean over all recorded intervals.
+    pub interactions_per_second: Option<f64>,
+    /// Sum over all recorded intervals.
+    pub seconds: f64,
+    /// Number of processes.
+    pub starts: usize,
+}
+
+impl RecordedRun {
+    /// World, agent and seed, as sentences name the run.
+    pub fn name(&self) -> String {
+        format!("{} {} seed {}", self.world, self.agent, self.seed)
+    }
+
+    /// Whether its perturbation module gave every state the same σ in the last interval: it is no longer state-aware.
+    pub fn has_dead_module(&self) -> bool {
+        // The spread of equal numbers is not 0 but a rounding error.
+        let rounding = 1e-6;
+        self.module.is_some_and(|module| {
+            module.live_units_share <= 0.0 || module.sigma_spread_abs <= rounding * module.sigma_mean_abs
+        })
+    }
+}
+
+/// Every run folder at or below `folders`, each once, in order of path; runs moved aside are left out unless named.
 pub fn find_runs(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ReportError> {
     let found: Vec<PathBuf> = RunSearch::default().find(folders)?.into_values().collect();
     if found.is_empty() {
@@ -20,9 +107,9 @@ pub fn find_runs(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ReportError> {
     Ok(found)
 }
 
-/// The run in `folder`. One that has not written anything yet is a run, too.
-pub fn read_run(folder: &Path) -> Result<Run, ReportError> {
-    let mut run = read_head(folder)?;
+/// Reads the run in `folder`, which need not have written any record yet.
+pub fn read_run(folder: &Path) -> Result<RecordedRun, ReportError> {
+    let mut run = read_run_config(folder)?;
     let [events, evaluations, timings] =
         ["events.jsonl", "evaluations.jsonl", "timings.jsonl"].map(|name| folder.join(name));
     if events.exists() {
@@ -42,29 +129,29 @@ pub fn read_run(folder: &Path) -> Result<Run, ReportError> {
     Ok(run)
 }
 
-/// The run in `folder` as its configuration says it is to be; none of its records is read.
-pub fn read_head(folder: &Path) -> Result<Run, ReportError> {
+/// Reads the configuration of the run in `folder` and none of its records.
+pub fn read_run_config(folder: &Path) -> Result<RecordedRun, ReportError> {
     let config = folder.join("config.toml");
     let text = fs::read_to_string(&config).map_err(ReportError::io("read", &config))?;
     of_settings(folder, settings::parse(&text, &config)?)
 }
 
-fn of_settings(folder: &Path, settings: settings::Settings) -> Result<Run, ReportError> {
+fn of_settings(folder: &Path, settings: Settings) -> Result<RecordedRun, ReportError> {
     let missing = |key: &str| ReportError::Config { path: folder.join("config.toml"), reason: format!("no key {key}") };
     let text = |key: &str| settings.get(key).cloned().ok_or_else(|| missing(key));
     let number = |key: &str| text(key)?.parse::<u64>().map_err(|_| missing(key));
-    Ok(Run {
+    Ok(RecordedRun {
         folder: folder.into(),
         world: text("world.name")?,
         agent: text("agent")?,
         seed: number("seed")?,
         budget_interactions: number("training.total_interactions")?,
         settings,
-        ..Run::default()
+        ..RecordedRun::default()
     })
 }
 
-fn read_events(path: &Path, run: &mut Run) -> Result<(), ReportError> {
+fn read_events(path: &Path, run: &mut RecordedRun) -> Result<(), ReportError> {
     let mut started: Option<RunStarted> = None;
     let mut digest = blake3::Hasher::new();
     let scan = scan_jsonl(path, |line| {
@@ -92,7 +179,7 @@ fn read_events(path: &Path, run: &mut Run) -> Result<(), ReportError> {
     }
 }
 
-fn check_started(path: &Path, run: &mut Run, started: &RunStarted) -> Result<(), ReportError> {
+fn check_started(path: &Path, run: &mut RecordedRun, started: &RunStarted) -> Result<(), ReportError> {
     if started.schema_version != SCHEMA_VERSION {
         let (found, supported) = (started.schema_version, SCHEMA_VERSION);
         return Err(ReportError::Schema { path: path.into(), found, supported });
@@ -106,7 +193,7 @@ fn check_started(path: &Path, run: &mut Run, started: &RunStarted) -> Result<(),
     Ok(())
 }
 
-fn take_interval(run: &mut Run, interval: &IntervalFinished) {
+fn take_interval(run: &mut RecordedRun, interval: &IntervalFinished) {
     run.reached_interactions = interval.interactions;
     run.episodes = interval.episodes;
     run.module = interval.module;
@@ -119,17 +206,17 @@ fn take_interval(run: &mut Run, interval: &IntervalFinished) {
     });
 }
 
-fn take_finished(run: &mut Run, finished: &RunFinished) {
+fn take_finished(run: &mut RecordedRun, finished: &RunFinished) {
     run.reached_interactions = finished.interactions;
     run.episodes = finished.episodes;
-    // A finished run may be continued with a larger budget; it is finished again when it has reached that.
+    // A finished run may be resumed with a larger budget; it is finished again once it has reached that.
     run.finished = run.budget_interactions <= finished.interactions;
     run.final_return = finished.return_mean_last_100.filter(|_| run.finished);
     run.digest = finished.digest.clone().filter(|_| run.finished);
 }
 
-fn read_timings(path: &Path) -> Result<Process, ReportError> {
-    let mut process = Process::default();
+fn read_timings(path: &Path) -> Result<ProcessSummary, ReportError> {
+    let mut process = ProcessSummary::default();
     let (mut from, mut timed_interactions) = (0, 0);
     scan_jsonl(path, |line| {
         match serde_json::from_slice(line)? {
@@ -161,12 +248,4 @@ fn push_new(list: &mut Vec<String>, text: String) {
     if !list.contains(&text) {
         list.push(text);
     }
-}
-
-/// The last evaluation of each kind stands for the run: same policy, measured again.
-pub(crate) fn latest(
-    evaluations: &[EvaluationFinished],
-    wanted: impl Fn(&EvaluationFinished) -> bool,
-) -> Option<&EvaluationFinished> {
-    evaluations.iter().rev().find(|evaluation| wanted(evaluation))
 }

@@ -1,0 +1,310 @@
+//! The analysis of an audit: whether −|σ| rises with the measured risk, compared with chance and with the spread of the
+//! action values as predictor.
+
+use sane_record::{AuditedState, RiskAudit};
+use sane_stats::{Estimate, auc, clustered_bootstrap, quantile, shuffled, spearman};
+use serde::Serialize;
+
+/// True risk from which a state counts as risky: a random action leads to an avoidable crash more often than not.
+const HIGH_TRUE_RISK: f64 = 0.5;
+
+/// About how many clusters of neighbouring states are resampled, at least.
+const CLUSTERS: usize = 20;
+
+/// A measure of the risk of a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RiskMeasure {
+    /// Return that a random action loses.
+    RiskReturn,
+    /// Probability that it loses a life which the best action keeps.
+    RiskHarm,
+    /// The true risk, known to the environment.
+    TrueRisk,
+}
+
+/// A number that may predict the risk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Predictor {
+    /// −|σ|: the paper expects it to be high where the risk is high.
+    MinusSigma,
+    /// Highest minus mean action value: what a random action costs by the network's own estimate.
+    QSpread,
+}
+
+/// The results of an audit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RiskAnalysis {
+    pub states: usize,
+    /// Clusters of neighbouring states that the intervals resample. The name is a key of `audit.json`.
+    pub stretches: usize,
+    /// Share of the states with the most frequent value of |σ|; a large share means that the module is dead there.
+    pub same_sigma_share: f64,
+    /// One per measure of risk.
+    pub measures: Vec<MeasureAnalysis>,
+}
+
+/// One measure of risk and how well it is predicted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasureAnalysis {
+    pub measure: RiskMeasure,
+    /// Mean over all states.
+    pub mean: f64,
+    /// States that count as risky for the AUC.
+    pub risky_states: usize,
+    /// −|σ| as predictor.
+    pub sigma: Prediction,
+    /// Highest minus mean action value as predictor.
+    pub q_spread: Prediction,
+    /// AUC of −|σ| minus that of the spread of Q.
+    pub auc_difference: Option<Estimate>,
+    /// −|σ| randomly permuted over the states.
+    pub shuffled: Shuffled,
+}
+
+/// How well a predictor ranks the states by risk.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Spearman's correlation with the risk.
+    pub spearman: Option<Estimate>,
+    /// Area under the ROC curve for the risky states.
+    pub auc: Option<Estimate>,
+}
+
+/// The predictions of −|σ| under chance alone.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Shuffled {
+    /// The middle 95 % of the correlations.
+    pub spearman_range: Option<[f64; 2]>,
+    /// Share of permutations with a correlation at least as far from 0 as the one found.
+    pub spearman_p: Option<f64>,
+    /// The middle 95 % of the areas.
+    pub auc_range: Option<[f64; 2]>,
+    /// Share of permutations with an area at least as far from ½ as the one found.
+    pub auc_p: Option<f64>,
+}
+
+impl RiskMeasure {
+    /// The risk of a state by this measure.
+    pub fn of(self, audited: &AuditedState) -> Option<f64> {
+        match self {
+            Self::RiskReturn => Some(audited.risk_return),
+            Self::RiskHarm => Some(audited.risk_harm),
+            Self::TrueRisk => audited.state.true_risk,
+        }
+    }
+}
+
+impl Predictor {
+    /// Its value in a state.
+    pub fn of(self, audited: &AuditedState) -> f64 {
+        let q = &audited.state.q;
+        match self {
+            Self::MinusSigma => -audited.state.sigma_abs,
+            Self::QSpread => {
+                q.iter().copied().fold(f64::NEG_INFINITY, f64::max) - q.iter().sum::<f64>() / q.len() as f64
+            }
+        }
+    }
+}
+
+impl RiskAnalysis {
+    pub fn of(audit: &RiskAudit) -> Self {
+        let clusters = clusters(&audit.states);
+        let measures = [RiskMeasure::RiskReturn, RiskMeasure::RiskHarm, RiskMeasure::TrueRisk]
+            .into_iter()
+            .filter_map(|measure| {
+                let risk: Option<Vec<f64>> = audit.states.iter().map(|audited| measure.of(audited)).collect();
+                Some(analyse(measure, &risk.filter(|risk| !risk.is_empty())?, &audit.states, &clusters))
+            })
+            .collect();
+        let same_sigma_share = same_sigma_share(&audit.states);
+        Self { states: audit.states.len(), stretches: clusters.len(), same_sigma_share, measures }
+    }
+}
+
+fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters: &[Vec<usize>]) -> MeasureAnalysis {
+    let risky = risky(measure, risk);
+    let row = |predictor: Predictor| states.iter().map(|audited| predictor.of(audited)).collect::<Vec<f64>>();
+    let (sigma, spread) = (row(Predictor::MinusSigma), row(Predictor::QSpread));
+    let rho = |x: &[f64], at: &[usize]| spearman(&taken(x, at), &taken(risk, at));
+    let area = |x: &[f64], at: &[usize]| auc(&taken(x, at), &taken(&risky, at));
+    let prediction = |x: &[f64]| Prediction {
+        spearman: clustered_bootstrap(clusters, |at| rho(x, at)),
+        auc: clustered_bootstrap(clusters, |at| area(x, at)),
+    };
+    let (by_sigma, by_spread) = (prediction(&sigma), prediction(&spread));
+    let null_rho = shuffled(risk.len(), |at| spearman(&taken(&sigma, at), risk));
+    let null_area = shuffled(risk.len(), |at| auc(&taken(&sigma, at), &risky));
+    let p = |null: &Option<sane_stats::Null>, found: Option<Estimate>, centre: f64| {
+        Some(null.as_ref()?.p_value(found?.point, centre))
+    };
+    MeasureAnalysis {
+        measure,
+        mean: risk.iter().sum::<f64>() / risk.len() as f64,
+        risky_states: risky.iter().filter(|&&mark| mark).count(),
+        sigma: by_sigma,
+        q_spread: by_spread,
+        auc_difference: clustered_bootstrap(clusters, |at| Some(area(&sigma, at)? - area(&spread, at)?)),
+        shuffled: Shuffled {
+            spearman_p: p(&null_rho, by_sigma.spearman, 0.0),
+            spearman_range: null_rho.map(|null| null.range),
+            auc_p: p(&null_area, by_sigma.auc, 0.5),
+            auc_range: null_area.map(|null| null.range),
+        },
+    }
+}
+
+fn same_sigma_share(states: &[AuditedState]) -> f64 {
+    let mut sigmas: Vec<f64> = states.iter().map(|audited| audited.state.sigma_abs).collect();
+    sigmas.sort_by(f64::total_cmp);
+    let most = sigmas.chunk_by(|a, b| a == b).map(<[f64]>::len).max().unwrap_or(0);
+    most as f64 / states.len().max(1) as f64
+}
+
+fn taken<T: Copy>(values: &[T], at: &[usize]) -> Vec<T> {
+    at.iter().map(|&i| values[i]).collect()
+}
+
+/// Which states count as risky: by a threshold where the true risk is known, else the riskiest quarter, which is above
+/// the upper quartile, or at it if no state is above.
+fn risky(measure: RiskMeasure, risk: &[f64]) -> Vec<bool> {
+    if measure == RiskMeasure::TrueRisk {
+        return risk.iter().map(|&risk| HIGH_TRUE_RISK <= risk).collect();
+    }
+    let mut sorted = risk.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (bound, highest) = (quantile(&sorted, 0.75), sorted[sorted.len() - 1]);
+    risk.iter().map(|&risk| bound < risk || (bound == highest && risk == highest)).collect()
+}
+
+/// Clusters of neighbouring states of one episode, short enough for about [`CLUSTERS`] of them.
+fn clusters(states: &[AuditedState]) -> Vec<Vec<usize>> {
+    let longest = states.len().div_ceil(CLUSTERS).max(1);
+    let mut clusters: Vec<Vec<usize>> = Vec::new();
+    for (i, audited) in states.iter().enumerate() {
+        match clusters.last_mut() {
+            Some(last) if last.len() < longest && states[last[0]].state.episode == audited.state.episode => {
+                last.push(i);
+            }
+            _ => clusters.push(vec![i]),
+        }
+    }
+    clusters
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use sane_record::{AuditSettings, RiskSubject, SCHEMA_VERSION, SeenState, SigmaRange};
+
+    /// |σ|, Q, return lost, harm, true risk of a state.
+    type Row = (f64, [f64; 2], f64, f64, Option<f64>);
+
+    /// An audit of these states, five to an episode.
+    pub fn audit(rows: &[Row]) -> RiskAudit {
+        let states =
+            rows.iter().enumerate().map(|(i, &(sigma_abs, q, risk_return, risk_harm, true_risk))| AuditedState {
+                state: SeenState {
+                    episode: i as u64 / 5,
+                    interaction: i as u64 % 5,
+                    sigma_abs,
+                    q: q.to_vec(),
+                    action: 0,
+                    noise_changed_action: false,
+                    true_risk,
+                },
+                futures: Vec::new(),
+                risk_return,
+                risk_harm,
+            });
+        RiskAudit {
+            subject: RiskSubject {
+                schema_version: SCHEMA_VERSION,
+                world: "risky-road".into(),
+                profile: "paper".into(),
+                agent: "sane".into(),
+                seed: 1,
+                trained_interactions: 20_000,
+                noise: "off".into(),
+                start_seed: 0,
+                actions: vec!["left".into(), "right".into()],
+                episodes: rows.len().div_ceil(5) as u64,
+                interactions: rows.len() as u64,
+                sigma: SigmaRange { mean_abs: 0.1, min_abs: 0.01, max_abs: 0.3 },
+            },
+            settings: AuditSettings {
+                continuations: 4,
+                horizon_interactions: 30,
+                gamma: 0.99,
+                rewards: "clipped".into(),
+                epsilon: 0.0,
+                world_has_chance: true,
+            },
+            states: states.collect(),
+        }
+    }
+
+    /// σ falls as the risk rises; the values' spread is the same everywhere.
+    pub fn as_the_paper_expects(count: usize) -> RiskAudit {
+        let rows: Vec<_> = (0..count)
+            .map(|i| (i * 7) % count)
+            .map(|i| {
+                let risk = i as f64 / count as f64;
+                (1.0 - 0.9 * risk, [0.0, 1.0], risk, risk / 2.0, Some(risk))
+            })
+            .collect();
+        audit(&rows)
+    }
+
+    #[test]
+    fn risk_where_sigma_is_low_has_a_correlation_and_an_area_of_one() {
+        let analysis = RiskAnalysis::of(&as_the_paper_expects(100));
+        assert_eq!(analysis.measures.len(), 3);
+        for measured in &analysis.measures {
+            assert!((measured.sigma.spearman.unwrap().point - 1.0).abs() < 1e-12);
+            assert_eq!(measured.sigma.auc.unwrap().point, 1.0);
+            assert_eq!(measured.q_spread.spearman, None, "a spread that never varies predicts nothing");
+            assert_eq!(measured.q_spread.auc.unwrap().point, 0.5);
+            assert_eq!(measured.auc_difference.unwrap().point, 0.5);
+            assert!(measured.shuffled.spearman_p.unwrap() < 0.001);
+        }
+        assert_eq!(analysis.measures[0].risky_states, 25);
+        assert_eq!(analysis.measures[2].risky_states, 50);
+    }
+
+    #[test]
+    fn states_of_one_and_the_same_sigma_are_counted() {
+        let rows = [0.1, 0.2, 0.1, 0.1].map(|sigma| (sigma, [0.0, 1.0], 0.0, 0.0, None));
+        assert_eq!(RiskAnalysis::of(&audit(&rows)).same_sigma_share, 0.75);
+    }
+
+    #[test]
+    fn the_riskiest_quarter_is_found_among_many_equals() {
+        let marks = |risk: &[f64]| risky(RiskMeasure::RiskHarm, risk);
+        assert_eq!(marks(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2]), [&[false; 7][..], &[true]].concat());
+        assert_eq!(marks(&[0.0, 1.0, 1.0, 1.0]), [false, true, true, true]);
+        assert_eq!(marks(&[0.0; 3]), [true; 3]);
+    }
+
+    #[test]
+    fn a_world_that_does_not_know_its_risk_is_analysed_by_the_two_measured_risks() {
+        let audit = audit(&[(0.1, [0.0, 1.0], 1.0, 0.0, None), (0.2, [0.0, 1.0], 0.0, 0.0, None)]);
+        let analysis = RiskAnalysis::of(&audit);
+        assert_eq!(
+            analysis.measures.iter().map(|m| m.measure).collect::<Vec<_>>(),
+            [RiskMeasure::RiskReturn, RiskMeasure::RiskHarm]
+        );
+        assert_eq!(analysis.measures[1].sigma, Prediction { spearman: None, auc: None });
+    }
+
+    #[test]
+    fn states_are_resampled_by_clusters_within_an_episode() {
+        let long = clusters(&as_the_paper_expects(200).states);
+        assert_eq!((long.len(), long[0].len()), (40, 5));
+        let mut one_episode = as_the_paper_expects(200).states;
+        one_episode.iter_mut().for_each(|audited| audited.state.episode = 0);
+        assert_eq!((clusters(&one_episode).len(), clusters(&one_episode)[0].len()), (20, 10));
+    }
+}

@@ -129,7 +129,7 @@ mod tests {
         config.record.interval = AgentSteps(500);
         config.record.film_interval = seconds;
         let source = crate::world::tests::source("minatar/breakout").unwrap();
-        let OpenRun { mut run, mut files, .. } = open_run(folder.path(), &config, &source, Start::Continue).unwrap();
+        let OpenRun { mut run, mut files, .. } = open_run(folder.path(), &config, &source, Start::Resume).unwrap();
         files.begin(&run, &mut ()).unwrap();
         train(&mut run, &mut files, &mut (), &AtomicBool::new(false)).unwrap();
         let digest = Digest::of(&run);

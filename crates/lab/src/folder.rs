@@ -15,7 +15,7 @@ use crate::film::Camera;
 use crate::journal::{Journal, Positions};
 use crate::lock::FolderLock;
 use crate::observer::Observer;
-use crate::run::{Run, Sections, encode};
+use crate::run::{Run, Sections, encode, not_bit_exact};
 use crate::timer::Lap;
 use crate::world::WorldSource;
 use sane_agent::Decision;
@@ -34,12 +34,12 @@ const FREE_KEYS: [&str; 5] = [
     "world.timeout_seconds",
 ];
 
-/// What to do with a run that is already there.
+/// What to do with a run that the folder already holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Go on with it.
-    Continue,
-    /// Move it aside and begin anew.
+    /// Resume it.
+    Resume,
+    /// Move it aside and begin a new one.
     Fresh,
 }
 
@@ -89,7 +89,8 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
         }
     }
     let world = source.make(config.seed)?;
-    write_config(folder, config)?;
+    let not_bit_exact = not_bit_exact(&config.world, &*world);
+    write_config(folder, config, not_bit_exact)?;
     let mut checkpoints = CheckpointStore::open(&folder.join("checkpoints"))?;
     let loaded = checkpoints.load_latest(config.replay.capacity, world.spec())?;
     notes.extend(checkpoints.warnings());
@@ -99,7 +100,7 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
             let positions: Positions = sections.get("journal")?;
             let mut run = Run::restore(config, source, &sections, replay)?;
             run.resume()?;
-            notes.extend(config.world.not_bit_exact().map(|why| format!("not bit-exact: {why}")));
+            notes.extend(not_bit_exact.map(|why| format!("not bit-exact: {why}")));
             (run, positions, Some(interactions))
         }
         None => (Run::new(config, source)?, Positions::default(), None),
@@ -221,8 +222,8 @@ impl RunFiles {
 }
 
 /// Written beside its place and renamed: a reader sees the old one or the new one, never a half.
-fn write_config(folder: &Path, config: &RunConfig) -> Result<(), LabError> {
-    let mark = config.world.not_bit_exact().map(|why| format!("# not bit-exact: {why}\n")).unwrap_or_default();
+fn write_config(folder: &Path, config: &RunConfig, not_bit_exact: Option<&str>) -> Result<(), LabError> {
+    let mark = not_bit_exact.map(|why| format!("# not bit-exact: {why}\n")).unwrap_or_default();
     let (path, text) = (folder.join("config.toml"), mark + &to_toml(config));
     if fs::read_to_string(&path).is_ok_and(|there| there == text) {
         return Ok(());

@@ -1,9 +1,10 @@
 //! Presets: complete configurations as functions of world and agent. `paper` is the table of the paper; each of the others
 //! says in what it differs from it.
 
+use crate::LabError;
 use crate::config::unknown_agent;
 use crate::config::{ConfigError, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig, WorldConfig};
-use crate::world::WorldKind;
+use crate::world::{WorldKind, WorldSource};
 use sane_agent::{AdamConfig, AgentConfig, Exploration, LinearSchedule, NetworkSpec};
 use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
@@ -73,7 +74,18 @@ impl Preset {
 
     /// The configuration for this world and agent, with seed 1.
     pub fn config(self, world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
-        let paper = paper(world, agent)?;
+        self.config_with(world, network_for(world)?, agent)
+    }
+
+    /// The configuration for the worlds of `source`, which need not be built in: the network is the one that suits their
+    /// frames.
+    pub fn config_in(self, source: &WorldSource, agent: &str) -> Result<RunConfig, LabError> {
+        let network = NetworkSpec::for_world(source.make(0)?.spec());
+        Ok(self.config_with(&source.config().name, network, agent)?)
+    }
+
+    fn config_with(self, world: &str, network: NetworkSpec, agent: &str) -> Result<RunConfig, ConfigError> {
+        let paper = paper(world, network, agent)?;
         Ok(match self {
             Self::Paper => paper,
             Self::Quick => quick(paper),
@@ -87,8 +99,9 @@ impl Preset {
     }
 }
 
-fn paper(world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
-    let network = match WorldKind::of(world)? {
+/// The network for a world, by its name.
+fn network_for(world: &str) -> Result<NetworkSpec, ConfigError> {
+    Ok(match WorldKind::of(world)? {
         WorldKind::Atari(_) => NetworkSpec::nature(),
         WorldKind::BuiltIn(family) => match family.network {
             SuitableNetwork::Convolutional => NetworkSpec::minatar(),
@@ -97,7 +110,10 @@ fn paper(world: &str, agent: &str) -> Result<RunConfig, ConfigError> {
         WorldKind::Gym if is_ale_game(world) => NetworkSpec::nature(),
         // What suits a Gymnasium environment is known once it is asked; see `resolve`.
         WorldKind::Gym => NetworkSpec::mlp(),
-    };
+    })
+}
+
+fn paper(world: &str, network: NetworkSpec, agent: &str) -> Result<RunConfig, ConfigError> {
     let exploration = Exploration::named(agent).ok_or_else(|| unknown_agent(agent))?;
     Ok(RunConfig {
         agent: agent.into(),

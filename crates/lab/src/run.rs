@@ -2,14 +2,14 @@
 
 use crate::LabError;
 use crate::clock::Clock;
-use crate::config::RunConfig;
+use crate::config::{RunConfig, WorldConfig};
 use crate::interaction::{Rollout, Store};
 use crate::rng::RngStreams;
 use crate::statistics::Statistics;
 use crate::timer::PhaseTimer;
 use crate::world::WorldSource;
 use sane_agent::{ActMode, Decision, Learner, ParameterCounts};
-use sane_env::{Action, EnvSpec, Step, WorldFault};
+use sane_env::{Action, EnvSpec, Environment, Step, WorldFault};
 use sane_record::RunStarted;
 use sane_replay::{Batch, Replay};
 use serde::Serialize;
@@ -124,7 +124,7 @@ impl Run {
             seed: self.config.seed,
             actions: self.spec().actions.clone(),
             parameters: self.parameters(),
-            not_bit_exact: self.config.world.not_bit_exact().map(str::to_owned),
+            not_bit_exact: not_bit_exact(&self.config.world, &*self.rollout.world).map(str::to_owned),
         }
     }
 
@@ -167,6 +167,12 @@ impl Sections {
             .ok_or_else(|| LabError::Section { section, reason: "it is missing".into() })?;
         postcard::from_bytes(bytes).map_err(|error| LabError::Section { section, reason: error.to_string() })
     }
+}
+
+/// Why a resumed run in this world may differ from an uninterrupted one, if it may.
+pub(crate) fn not_bit_exact(config: &WorldConfig, world: &dyn Environment) -> Option<&'static str> {
+    let general = "the inner state of this world cannot be saved; a resumed run begins a new episode";
+    config.not_bit_exact().or_else(|| (!world.exact_snapshots()).then_some(general))
 }
 
 pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {

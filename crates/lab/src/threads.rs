@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn spinning_workers_do_the_work_and_end_with_the_guard() {
         for threads in [1, 2, 3, 8] {
-            let pool = crate::pool(Some(threads)).expect("a pool");
+            let pool = pool(Some(threads)).expect("a pool");
             let hot = pool.install(|| {
                 let hot = KeepWorkersHot::start();
                 for _ in 0..50 {

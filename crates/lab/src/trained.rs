@@ -76,7 +76,7 @@ mod tests {
         config.replay.capacity = 1_000;
         config.record.film_interval = 0;
         let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
-        let OpenRun { mut run, mut files, .. } = open_run(folder, &config, &source, Start::Continue).unwrap();
+        let OpenRun { mut run, mut files, .. } = open_run(folder, &config, &source, Start::Resume).unwrap();
         crate::train(&mut run, &mut files, &mut (), &AtomicBool::new(false)).unwrap();
         source
     }

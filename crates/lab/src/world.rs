@@ -2,8 +2,8 @@
 
 use crate::LabError;
 use crate::config::{ConfigError, WorldConfig};
-use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
-use sane_env::{Environment, Stream, closest_name};
+use sane_arcade::{AtariEnv, AtariOptions, Game, Profile, Roms};
+use sane_env::{Environment, Stream, WorldFault, closest_name};
 use sane_gym::{GymOptions, GymSource};
 use sane_minigames::Family;
 use std::path::Path;
@@ -61,7 +61,8 @@ fn unknown(name: &str) -> ConfigError {
     }
 }
 
-/// Where worlds of one kind come from: everything that has to be found once, so that each world is then made quickly.
+/// Makes worlds of one kind: built-in ones by name ([`open`](Self::open)), any other by a function
+/// ([`custom`](Self::custom)). What has to be found once (a ROM, a Python interpreter) is found when the source is made.
 pub struct WorldSource {
     config: WorldConfig,
     supply: Supply,
@@ -72,15 +73,19 @@ enum Supply {
     Rom(&'static Game, Vec<u8>),
     Name,
     Gym(Box<GymSource>),
+    Custom(Box<MakeWorld>),
 }
 
+/// Makes a world; what it draws by itself follows from the seed.
+type MakeWorld = dyn Fn(u64) -> Result<Box<dyn Environment>, WorldFault> + Send + Sync;
+
 impl WorldSource {
-    /// Finds what the world needs; an Atari game's ROM is looked for in `roms` first and fetched if it is nowhere, and
-    /// `news` hears of that.
-    pub fn open(config: &WorldConfig, roms: Option<&Path>, news: &mut dyn FnMut(String)) -> Result<Self, LabError> {
+    /// A built-in world or a Gymnasium environment. The ROM of an Atari game is searched in `roms` first and downloaded
+    /// if it is found nowhere; `message` reports that.
+    pub fn open(config: &WorldConfig, roms: Option<&Path>, message: &mut dyn FnMut(String)) -> Result<Self, LabError> {
         let supply = match WorldKind::of(&config.name)? {
             WorldKind::Atari(game) => {
-                Supply::Rom(game, Roms::new(roms).load(game, &mut |item| news(item.to_string()))?)
+                Supply::Rom(game, Roms::new(roms).load(game, &mut |item| message(item.to_string()))?)
             }
             WorldKind::BuiltIn(_) => Supply::Name,
             WorldKind::Gym => Supply::Gym(Box::new(GymSource::open(&gym_options(config))?)),
@@ -90,7 +95,21 @@ impl WorldSource {
         Ok(source)
     }
 
-    /// The configuration it was opened with.
+    /// Worlds that are not built in: `make` makes one from a seed. Training, checkpoints, records and evaluation treat
+    /// them like the others. `name` is written into the run's configuration and must not be that of a built-in world.
+    pub fn custom(
+        name: &str,
+        make: impl Fn(u64) -> Result<Box<dyn Environment>, WorldFault> + Send + Sync + 'static,
+    ) -> Result<Self, LabError> {
+        if WorldKind::of(name).is_ok() {
+            let reason = "a built-in world has this name; choose another".into();
+            return Err(LabError::World { name: name.into(), reason });
+        }
+        let config = WorldConfig::new(name, Profile::Paper);
+        Ok(Self { config, supply: Supply::Custom(Box::new(make)) })
+    }
+
+    /// The configuration of its worlds.
     pub fn config(&self) -> &WorldConfig {
         &self.config
     }
@@ -109,6 +128,7 @@ impl WorldSource {
                 sane_minigames::make(&self.config.name, u64::from(seed)).map_err(|error| refused(error.to_string()))
             }
             Supply::Gym(gym) => Ok(Box::new(gym.make(u64::from(seed))?)),
+            Supply::Custom(make) => Ok(make(u64::from(seed))?),
         }
     }
 }
@@ -127,7 +147,6 @@ fn gym_options(config: &WorldConfig) -> GymOptions {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use sane_arcade::Profile;
 
     pub(crate) fn source(name: &str) -> Result<WorldSource, LabError> {
         WorldSource::open(&WorldConfig::new(name, Profile::Paper), None, &mut |_| ())
@@ -160,6 +179,17 @@ pub(crate) mod tests {
         };
         assert_eq!(first_frame(1), first_frame(1));
         assert_ne!(first_frame(1), first_frame(2));
+    }
+
+    #[test]
+    fn a_custom_world_must_not_have_the_name_of_a_built_in_one() {
+        let make = |_| sane_minigames::make("risky-road", 0).map_err(|_| unreachable!("the name is valid"));
+        let taken = WorldSource::custom("risky-road", make).err().unwrap().to_string();
+        assert!(taken.contains("a built-in world has this name"), "{taken}");
+        let source = WorldSource::custom("my-road", make).unwrap();
+        let config = crate::Preset::RiskyRoad.config_in(&source, "sane").unwrap();
+        assert_eq!((config.world.name.as_str(), config.check().is_ok()), ("my-road", true));
+        assert_eq!(crate::Run::new(&config, &source).unwrap().spec().name, "risky-road");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.result(plan);
         return Ok(());
     }
-    let start = if args.fresh { Start::Fresh } else { Start::Continue };
+    let start = if args.fresh { Start::Fresh } else { Start::Resume };
     let OpenRun { mut run, mut files, notes } = open_run(&folder, &config, &source, start).map_err(classify)?;
     notes.iter().for_each(|note| output.note(note));
     let from = run.clock.steps().0;

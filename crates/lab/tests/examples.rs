@@ -1,0 +1,16 @@
+//! The examples run.
+
+#[path = "../examples/own_environment.rs"]
+mod own_environment;
+#[path = "../examples/train_in_30_lines.rs"]
+mod train_in_30_lines;
+
+#[test]
+fn a_world_of_ones_own_is_trained_in_resumed_and_evaluated() {
+    own_environment::main().unwrap();
+}
+
+#[test]
+fn an_agent_is_trained_as_a_library() {
+    train_in_30_lines::main().unwrap();
+}

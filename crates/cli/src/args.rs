@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Parser;
 use sane_env::AgentSteps;
-use sane_lab::{Trained, WorldSource, read_config, read_trained};
+use sane_lab::{TrainedAgent, WorldSource, read_config, read_trained};
 use std::path::{Path, PathBuf};
 
 /// Deep Q-networks that explore by state-aware noise: train, evaluate, compare and inspect them
@@ -53,7 +53,7 @@ impl RunSelection {
 
 /// A trained policy read from its run folder, and the source of the worlds it was trained in.
 pub struct LoadedRun {
-    pub trained: Trained,
+    pub trained: TrainedAgent,
     pub source: WorldSource,
 }
 

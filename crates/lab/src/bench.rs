@@ -1,4 +1,4 @@
-//! Training speed with a full replay: how fast, and where the time goes.
+//! Training speed with a full replay, and the share of each phase.
 
 use crate::LabError;
 use crate::clock::Clock;
@@ -17,35 +17,33 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Where the clock stands when timing begins: behind all schedules of the paper, ε is at its last value.
+/// Interactions on the clock when timing begins: after all schedules of the paper, ε is at its last value.
 const LATE: AgentSteps = AgentSteps(2_000_000);
 
-/// How fast one agent trains.
+/// Training speed of one agent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrainingSpeed {
     /// Interactions per second, checkpoints at their default interval included.
     pub interactions_per_second: f64,
-    /// Where the time goes.
     pub share: Shares,
-    /// Memory of the replay.
     pub replay_bytes: u64,
 }
 
-/// A run with a replay filled by random play, ready to be timed with one agent after the other.
+/// A run with a replay filled by random play, to be timed with one agent after the other.
 pub struct TrainingBench {
     open: OpenRun,
     checkpoint_seconds: f64,
 }
 
 impl TrainingBench {
-    /// Fills the replay of a run with preset `paper`; `filled` hears of each transition. `folder` holds its checkpoints.
+    /// Fills the replay of a run with preset `paper`; `filled` is called after each transition. `folder` holds its checkpoints.
     pub fn new(folder: &Path, source: &WorldSource, fill: u64, filled: &mut dyn FnMut()) -> Result<Self, LabError> {
         let mut config = Preset::Paper.config(&source.config().name, "eps-greedy")?;
-        // A film takes at most 0.4 % of the time, but all at once: in a short measurement it would count many times over.
+        // A film takes at most 0.4 % of the time, but at once: a short measurement would overestimate it.
         config.record.film_interval = 0;
         let mut open = open_run(folder, &config, source, Start::Fresh)?;
         open.run.clock = Clock::at(LATE);
-        // The first checkpoint writes the whole replay, later ones what is new since: what counts is one of those.
+        // The first checkpoint writes the whole replay, later ones the new part: one of those is timed.
         let interval = config.record.checkpoint_interval.0.min(fill / 2);
         let mut actions = Stream::named(config.seed, "bench");
         play_randomly(&mut open.run, fill - interval, &mut actions, filled)?;
@@ -57,18 +55,18 @@ impl TrainingBench {
         Ok(Self { open, checkpoint_seconds: start.elapsed().as_secs_f64() })
     }
 
-    /// Trains twice `interactions` with this agent, in the loop of `sane train`, and says how fast the second half was.
+    /// Trains 2 × `interactions` with this agent in the loop of `sane train`; the speed is that of the second half.
     pub fn measure(&mut self, agent: &str, interactions: u64) -> Result<TrainingSpeed, LabError> {
         let OpenRun { run, files, .. } = &mut self.open;
         let paper = Preset::Paper.config(&run.config.world.name, agent)?;
         let checkpoint_interval = paper.record.checkpoint_interval;
-        // A multiple of the stretch to be timed, so that the intervals are the two halves.
+        // A multiple of `interactions`, so that the two halves are intervals.
         let start = interactions * (2 * LATE.0 + run.clock.steps().0).div_ceil(interactions);
         run.clock = Clock::at(AgentSteps(start));
         run.learner = Learner::new(&paper.learner, run.rollout.spec(), &mut run.rng.init)?;
         run.config = RunConfig { agent: agent.into(), learner: paper.learner, ..run.config.clone() };
         run.config.training.total_interactions = AgentSteps(start + 2 * interactions);
-        // The replay holds what it was filled with, however little that is.
+        // Learning starts at once, with a replay of any size.
         run.config.training.learning_starts = AgentSteps(1);
         run.config.record.interval = AgentSteps(interactions);
         run.config.record.checkpoint_interval = AgentSteps(u64::MAX);
@@ -79,7 +77,7 @@ impl TrainingBench {
     }
 }
 
-/// Keeps the last lap.
+/// Keeps the last lap of the timer.
 #[derive(Default)]
 struct Laps(Option<Lap>);
 
@@ -89,7 +87,7 @@ impl Observer for Laps {
     }
 }
 
-/// Fills the replay a little.
+/// Random play: `count` interactions, stored in the replay.
 pub(crate) fn play_randomly(
     run: &mut Run,
     count: u64,
@@ -104,7 +102,7 @@ pub(crate) fn play_randomly(
     Ok(())
 }
 
-/// Adds to a lap without checkpoints what checkpoints at their default interval cost.
+/// Adds the cost of checkpoints at their default interval to a lap without checkpoints.
 fn with_checkpoints(lap: &Lap, interactions: u64, seconds: f64, interval: AgentSteps, run: &Run) -> TrainingSpeed {
     let checkpoint = seconds / interval.0 as f64;
     let loop_only = lap.seconds / interactions as f64;

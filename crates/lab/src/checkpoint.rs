@@ -1,4 +1,4 @@
-//! The checkpoints of a run: named sections and the replay, written so that they are never lost and never half there.
+//! The checkpoints of a run: named sections and the replay, written so that a crash at any moment leaves one intact.
 //!
 //! ```text
 //! checkpoints/checkpoint-000000100000.toml        manifest: format, interactions, digests of all below and of itself
@@ -6,22 +6,17 @@
 //!             replay-000000000007-9be1….bin       a full segment of the replay: written once, shared by checkpoints
 //! ```
 //!
-//! Whatever the moment of a crash, the newest complete manifest names files that are complete: each file is written
-//! beside its place, put on the disk, renamed, and only when all of them are durable is the manifest treated the same
-//! way. What is removed is named by no kept manifest. docs/checkpoints.md has the whole argument.
+//! At any moment of a crash, the newest complete manifest names complete files: each file is written under a temporary
+//! name, synced, renamed, and only when all of them are durable is the manifest written the same way. Files that are
+//! removed are named by no kept manifest. docs/checkpoints.md has the whole argument.
 
 #[cfg(test)]
 mod crash_tests;
-mod disk;
 mod error;
-#[cfg(test)]
-mod kill_tests;
-mod load;
 mod manifest;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub use error::CheckpointError;
-pub use load::Loaded;
-pub use store::CheckpointStore;
+pub use store::{CheckpointStore, Loaded};

@@ -1,21 +1,21 @@
-//! The run's own time: interactions, frames, episodes, train steps. It never looks at the machine's clock.
+//! The run's own time: interactions, frames, episodes, train steps; independent of the system clock.
 
 use sane_env::{AgentSteps, EnvFrames};
 use serde::{Deserialize, Serialize};
 
-/// How far a run has come.
+/// Counters of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Clock {
     steps: AgentSteps,
     frames: EnvFrames,
-    /// Whole episodes.
+    /// Finished episodes.
     pub episodes: u64,
     /// Optimiser steps.
     pub train_steps: u64,
 }
 
 impl Clock {
-    /// A clock that stands at this interaction and has counted nothing else.
+    /// A clock at this interaction with all other counters at zero.
     pub fn at(steps: AgentSteps) -> Self {
         Self { steps, ..Self::default() }
     }
@@ -30,13 +30,13 @@ impl Clock {
         self.frames
     }
 
-    /// One interaction is over; the world ran this many frames for it.
+    /// Counts an interaction of this many frames.
     pub fn tick(&mut self, frames: EnvFrames) {
         self.steps.0 += 1;
         self.frames.0 += frames.0;
     }
 
-    /// Whether the interaction that just ended is one of every `period`.
+    /// Whether the number of interactions is a multiple of `period`.
     pub fn is_due(&self, period: AgentSteps) -> bool {
         self.steps.0.is_multiple_of(period.0)
     }

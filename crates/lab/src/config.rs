@@ -18,7 +18,8 @@ use sane_arcade::Profile;
 use sane_env::{AgentSteps, Reward};
 use serde::{Deserialize, Serialize};
 
-/// Everything that decides what a run computes. Threads, folders and the like are not in here: they must not matter.
+/// Everything that determines what a run computes. Threads and folders are not part of it, since results do not depend
+/// on them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
@@ -26,19 +27,14 @@ pub struct RunConfig {
     pub agent: String,
     /// Seed of all streams.
     pub seed: u64,
-    /// Where it acts.
     pub world: WorldConfig,
-    /// When it learns.
     pub training: TrainingConfig,
-    /// What it remembers.
     pub replay: ReplayConfig,
-    /// What it writes down, and how often.
     pub record: RecordConfig,
-    /// How it learns and explores.
     pub learner: AgentConfig,
 }
 
-/// Where the agent acts.
+/// The world of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldConfig {
@@ -52,7 +48,7 @@ pub struct WorldConfig {
     /// Gymnasium: the interpreter, if not that of `SANE_PYTHON` or `python3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python: Option<String>,
-    /// Gymnasium: how long an answer of the environment is waited for.
+    /// Gymnasium: timeout of a reply of the environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<f64>,
     /// Gymnasium: arguments the environment is made with.
@@ -61,25 +57,25 @@ pub struct WorldConfig {
 }
 
 impl WorldConfig {
-    /// A world with nothing set but its profile.
+    /// A world with default settings except for its profile.
     pub fn new(name: &str, profile: Profile) -> Self {
         let kwargs = toml::Table::new();
         Self { name: name.into(), profile, history: None, python: None, timeout_seconds: None, kwargs }
     }
 
-    /// All of it as text: two worlds are the same if this is.
+    /// All settings as text: equal for two configurations of the same world.
     pub fn identity(&self) -> String {
         toml::to_string(self).expect("a world's settings are plain data")
     }
 
-    /// Why a resumed run in this world may differ from one never interrupted, if it may.
+    /// Why a resumed run in this world may differ from an uninterrupted one, if it may.
     pub fn not_bit_exact(&self) -> Option<&'static str> {
         let is_gym = sane_gym::is_gym_world(&self.name);
         is_gym.then_some("the inner state of a Python environment cannot be saved; a resumed run begins a new episode")
     }
 }
 
-/// When the agent learns.
+/// The schedule of learning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingConfig {
@@ -95,23 +91,21 @@ pub struct TrainingConfig {
     pub target_period: AgentSteps,
 }
 
-/// What the agent remembers.
+/// The replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayConfig {
     /// Transitions kept.
     pub capacity: usize,
-    /// How rewards are kept.
     pub rewards: RewardForm,
 }
 
-/// How the replay keeps rewards. Reports always see them raw.
+/// The form in which the replay stores rewards. Records always hold raw ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RewardForm {
-    /// Into [−1, 1].
+    /// Clipped to [−1, 1].
     Clipped,
-    /// As the world gave them.
     Raw,
 }
 
@@ -133,7 +127,7 @@ impl RewardForm {
     }
 }
 
-/// What is written down, and how often.
+/// Intervals of records, checkpoints and films.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordConfig {

@@ -1,27 +1,30 @@
-//! Measuring a policy: whole episodes from named starts, raw rewards, with and without noise.
+//! Evaluation of a policy: whole episodes from seeded starts, raw rewards, with and without noise.
 //!
-//! Episode i is a unit of its own: a fresh world, a start and a noise that follow from the start seed and i alone. So the
-//! result does not depend on the number of threads, and noise on and off meet the same starts.
-
-mod episode;
-mod summary;
-
-pub use episode::{Episode, View, play_episode};
-pub use summary::Summary;
+//! Episode i is independent of all others: a new world, a start and noise that follow from the start seed and i alone. So
+//! the result does not depend on the number of threads, and noise on and off have the same starts.
 
 use crate::LabError;
 use crate::config::WorldConfig;
-use crate::statistics::Spread;
-use crate::trained::Trained;
+use crate::interaction::Rollout;
+use crate::statistics::MinMaxMean;
+use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
-use sane_agent::ActMode;
-use sane_env::AgentSteps;
+use sane_agent::{ActMode, Decision, Policy};
+use sane_env::{AgentSteps, Environment, Stream};
 use sane_record::{Baseline, EvaluationFinished};
+use sane_stats::{mean, median, percentile_interval, resampled_means, sample_std};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the policy is measured with its noise.
+/// Resamplings behind the interval; enough for a stable second digit of its ends.
+const RESAMPLINGS: usize = 2_000;
+
+/// The shares at which the ends of the interval lie. Written out: (1 − 0.95) / 2 is a different double and would change
+/// the bits of recorded evaluations.
+const TAILS: [f64; 2] = [0.025, 0.975];
+
+/// Whether the policy is evaluated with its noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoiseMode {
     /// No noise, no exploration.
@@ -47,24 +50,23 @@ impl NoiseMode {
     }
 }
 
-/// What is to be measured, and how.
+/// Settings of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// With or without noise.
     pub noise: NoiseMode,
-    /// Episodes are played until they hold this many interactions together; the last one is played to its end, unless it
-    /// alone is as long as that.
+    /// Episodes are played until their lengths add up to this; the last one is played to its end, unless it alone is as
+    /// long as that.
     pub interactions: AgentSteps,
-    /// What the starts follow from.
+    /// Seed of the episode starts.
     pub start_seed: u64,
     /// Episodes played at the same time.
     pub threads: usize,
 }
 
-/// Measures a policy in the worlds of `source`. `progress` hears how many interactions have been played; a set
-/// `stop` ends the evaluation without a result.
+/// Evaluates a policy in the worlds of `source`. `progress` gets the number of interactions played; a set `stop` ends
+/// the evaluation without a result.
 pub fn evaluate(
-    trained: &Trained,
+    trained: &TrainedAgent,
     source: &WorldSource,
     evaluation: &Evaluation,
     progress: impl Fn(u64) + Sync,
@@ -72,20 +74,20 @@ pub fn evaluate(
 ) -> Result<Option<EvaluationFinished>, LabError> {
     let board = Mutex::new(Board::default());
     let policy = trained.learner.policy();
-    // The lock must be free again while the episode is played, so taking a number is a function of its own.
+    // A closure, so that the lock is released before the episode is played.
     let next = || board.lock().expect("no worker panics with the lock held").next(evaluation);
     let work = || -> Result<(), LabError> {
         while let Some(number) = next() {
             let mode = evaluation.noise.act_mode();
             // A copy each time: an agent that counts visits must not carry them from one episode into another.
             let mut policy = policy.clone();
-            // A greedy policy can go round in circles where a world has no time limit: an episode as long as the whole
+            // A greedy policy can loop forever where a world has no time limit: an episode as long as the whole
             // evaluation is cut there.
             let mut left = evaluation.interactions.0;
             let episode = play_episode(&mut policy, source, evaluation.start_seed, number, mode, &mut |_, _| {
-                let goes_on = 0 < left && !stop.load(Ordering::Relaxed);
+                let continues = 0 < left && !stop.load(Ordering::Relaxed);
                 left = left.saturating_sub(1);
-                goes_on
+                continues
             })?;
             let mut board = board.lock().expect("no worker panics with the lock held");
             board.finished.insert(number, episode);
@@ -97,7 +99,7 @@ pub fn evaluate(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..evaluation.threads.max(1)).map(|_| scope.spawn(|| alone(work))).collect();
+        let workers: Vec<_> = (0..evaluation.threads.max(1)).map(|_| scope.spawn(|| single_threaded(work))).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
     })?;
     if stop.load(Ordering::Relaxed) {
@@ -107,15 +109,15 @@ pub fn evaluate(
     Ok(Some(summarise(trained, source.config(), evaluation, &episodes)))
 }
 
-/// How much the second result is above the first, over the starts that both have met, and how many those are.
+/// Difference of the second result to the first over the episode starts that both have, and their number.
 pub fn paired_difference(first: &EvaluationFinished, second: &EvaluationFinished) -> (usize, Summary) {
     let differences: Vec<f64> =
         first.returns.iter().zip(&second.returns).map(|(before, after)| after - before).collect();
     (differences.len(), Summary::of(&differences))
 }
 
-/// Runs `work` in a pool of one thread: episodes run side by side, the network inside an episode does not.
-pub(crate) fn alone<T: Send>(work: impl FnOnce() -> Result<T, LabError> + Send) -> Result<T, LabError> {
+/// Runs `work` in a pool of one thread: episodes run in parallel, the network within an episode does not.
+pub(crate) fn single_threaded<T: Send>(work: impl FnOnce() -> Result<T, LabError> + Send) -> Result<T, LabError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .build()
@@ -123,21 +125,21 @@ pub(crate) fn alone<T: Send>(work: impl FnOnce() -> Result<T, LabError> + Send) 
     pool.install(work)
 }
 
-/// Which episodes were given out and which came back.
+/// The episodes that were assigned to workers, and the finished ones.
 #[derive(Default)]
 struct Board {
-    given_out: u64,
+    assigned: u64,
     finished: BTreeMap<u64, Episode>,
 }
 
 impl Board {
-    /// The next episode to play, unless the unbroken row of finished ones already holds enough interactions.
+    /// The next episode to play, unless the finished ones without a gap already hold enough interactions.
     fn next(&mut self, evaluation: &Evaluation) -> Option<u64> {
         if evaluation.interactions.0 <= self.played(evaluation) {
             return None;
         }
-        self.given_out += 1;
-        Some(self.given_out - 1)
+        self.assigned += 1;
+        Some(self.assigned - 1)
     }
 
     /// Interactions in the episodes that count: the first ones without a gap, up to the one that reaches the budget.
@@ -151,7 +153,7 @@ impl Board {
         self.finished
             .iter()
             .zip(0..)
-            .take_while(|((number, _), place)| **number == *place)
+            .take_while(|((number, _), index)| **number == *index)
             .take_while(move |((_, episode), _)| {
                 let counts = played < budget;
                 played += episode.interactions;
@@ -166,7 +168,7 @@ impl Board {
 }
 
 fn summarise(
-    trained: &Trained,
+    trained: &TrainedAgent,
     world: &WorldConfig,
     evaluation: &Evaluation,
     episodes: &[Episode],
@@ -174,8 +176,8 @@ fn summarise(
     let returns: Vec<f64> = episodes.iter().map(|episode| episode.return_raw).collect();
     let interactions: u64 = episodes.iter().map(|episode| episode.interactions).sum();
     let explored: u64 = episodes.iter().map(|episode| episode.explored).sum();
-    let merged = |pick: fn(&Episode) -> &Spread| {
-        episodes.iter().fold(Spread::default(), |mut sum, episode| {
+    let merged = |pick: fn(&Episode) -> &MinMaxMean| {
+        episodes.iter().fold(MinMaxMean::default(), |mut sum, episode| {
             sum.merge(pick(episode));
             sum
         })
@@ -206,9 +208,103 @@ fn summarise(
     }
 }
 
-/// How many are true; none if nothing is known of any.
+/// Number of true marks; `None` if no mark is known.
 fn count_known(marks: impl Iterator<Item = Option<bool>>) -> Option<u64> {
     marks.flatten().fold(None, |count, mark| Some(count.unwrap_or(0) + u64::from(mark)))
+}
+
+/// Sums over an episode.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Episode {
+    /// Sum of the raw rewards.
+    pub return_raw: f64,
+    pub interactions: u64,
+    /// Interactions in which the noise changed the action.
+    pub explored: u64,
+    /// |σ| of its states.
+    pub sigma: MinMaxMean,
+    /// True risk of its states, in worlds that know it.
+    pub true_risk: MinMaxMean,
+    /// Whether it was a bad one by the world's own criterion, in worlds that have one.
+    pub bad: Option<bool>,
+    /// Whether it was left before its end.
+    pub cut: bool,
+}
+
+/// An interaction before it is carried out.
+pub struct View<'a> {
+    pub state: &'a [u8],
+    /// The world, in that state.
+    pub world: &'a dyn Environment,
+    /// The policy, with the activations of its last decision.
+    pub policy: &'a Policy,
+    /// The episode so far.
+    pub episode: &'a Episode,
+}
+
+/// Plays episode `number` to its end, or until `observe` returns false. `observe` sees each decision before it is
+/// carried out.
+pub fn play_episode(
+    policy: &mut Policy,
+    source: &WorldSource,
+    start_seed: u64,
+    number: u64,
+    mode: ActMode,
+    observe: &mut dyn FnMut(&View<'_>, &Decision) -> bool,
+) -> Result<Episode, LabError> {
+    let stream = |name: &str| Stream::named(start_seed, &format!("evaluation/{name}/{number}"));
+    let (mut starts, mut noise) = (stream("start"), stream("noise"));
+    let mut rollout = Rollout::new(source.make(stream("world").next_u64())?);
+    rollout.begin_episode(&mut starts, None)?;
+    let mut episode = Episode::default();
+    loop {
+        let decision = policy.act(rollout.state(), mode, &mut noise);
+        if let Some(risk) = rollout.world.ground_truth().and_then(|truth| truth.true_risk()) {
+            episode.true_risk.add(risk);
+        }
+        let view = View { state: rollout.state(), world: &*rollout.world, policy, episode: &episode };
+        if !observe(&view, &decision) {
+            episode.cut = true;
+            return Ok(episode);
+        }
+        let step = rollout.step(decision.action, None, &mut ())?;
+        episode.return_raw += f64::from(step.reward.raw());
+        episode.interactions += 1;
+        episode.explored += u64::from(decision.noise_changed_action);
+        if let Some(sigma) = decision.sigma {
+            episode.sigma.add(f64::from(sigma.abs()));
+        }
+        if step.ending.ends_episode() {
+            episode.bad = rollout.world.ground_truth().and_then(|truth| truth.bad_episode());
+            return Ok(episode);
+        }
+    }
+}
+
+/// The summary of some returns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    pub mean: f64,
+    /// Standard deviation (n − 1); 0 for a single value.
+    pub std: f64,
+    pub median: f64,
+    /// 95 % interval of the mean, by bootstrap: no assumption on the distribution of the returns.
+    pub interval_95: [f64; 2],
+}
+
+impl Summary {
+    /// Of at least one value.
+    pub fn of(values: &[f64]) -> Self {
+        // One fixed stream: the same returns give the same interval.
+        let mut stream = Stream::named(0, "bootstrap");
+        let means = resampled_means(values, RESAMPLINGS, |count| stream.below(count as u64) as usize);
+        Self {
+            mean: mean(values),
+            std: sample_std(values).unwrap_or(0.0),
+            median: median(values),
+            interval_95: percentile_interval(means, TAILS),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -222,7 +318,7 @@ mod tests {
     fn board(lengths: &[(u64, u64)]) -> Board {
         let episode = |interactions| Episode { interactions, ..Episode::default() };
         let finished = lengths.iter().map(|&(number, length)| (number, episode(length))).collect();
-        Board { given_out: 9, finished }
+        Board { assigned: 9, finished }
     }
 
     #[test]
@@ -246,7 +342,7 @@ mod tests {
         let preset = crate::Preset::RiskyRoad;
         let config = preset.config("risky-road", "eps-greedy").unwrap();
         let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
-        let trained = Trained::untrained(&config, &source).unwrap();
+        let trained = TrainedAgent::untrained(&config, &source).unwrap();
         let measure = |interactions| {
             let evaluation = evaluation(interactions);
             evaluate(&trained, &source, &evaluation, |_| (), &AtomicBool::new(false)).unwrap().unwrap()
@@ -262,5 +358,23 @@ mod tests {
     fn marks_are_counted_only_where_some_are_known() {
         assert_eq!(count_known([None, None].into_iter()), None);
         assert_eq!(count_known([Some(true), None, Some(false), Some(true)].into_iter()), Some(2));
+    }
+
+    #[test]
+    fn mean_deviation_and_median_of_small_lists() {
+        let summary = Summary::of(&[1.0, 2.0, 6.0, 7.0]);
+        assert_eq!((summary.mean, summary.median), (4.0, 4.0));
+        assert!((summary.std - (26.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        let single = Summary::of(&[5.0]);
+        assert_eq!((single.mean, single.std, single.median, single.interval_95), (5.0, 0.0, 5.0, [5.0, 5.0]));
+    }
+
+    #[test]
+    fn the_interval_of_a_normal_sample_is_about_two_standard_errors_each_way() {
+        let mut stream = Stream::named(1, "test");
+        let values: Vec<f64> = (0..400).map(|_| 10.0 + 2.0 * stream.normal()).collect();
+        let Summary { mean, std, interval_95: [low, high], .. } = Summary::of(&values);
+        let expected = 1.96 * std / 20.0;
+        assert!((mean - low - expected).abs() < 0.15 * expected && (high - mean - expected).abs() < 0.15 * expected);
     }
 }

@@ -1,8 +1,8 @@
-//! Policies and states for other programs: safetensors files with PyTorch's names and layouts.
+//! Export of policies and states to safetensors files with PyTorch's names and layouts.
 
 use crate::LabError;
 use crate::evaluate::play_episode;
-use crate::trained::Trained;
+use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
 use safetensors::tensor::{Dtype, TensorView};
 use sane_agent::{ActMode, Policy};
@@ -11,8 +11,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Writes the online network's parameters and, as metadata, what is needed to use them.
-pub fn export_policy(trained: &Trained, path: &Path) -> Result<(), LabError> {
+/// Writes the parameters of the online network and, as metadata, the description needed to use them.
+pub fn export_policy(trained: &TrainedAgent, path: &Path) -> Result<(), LabError> {
     let spec = trained.spec();
     let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = trained
         .learner
@@ -106,12 +106,12 @@ fn write<'a>(
     path: &Path,
 ) -> Result<(), LabError> {
     let bytes = safetensors::serialize(views, Some(metadata)).expect("names and shapes were checked");
-    std::fs::write(path, in_one_order(&bytes)).map_err(LabError::io("write", path))
+    std::fs::write(path, canonical_safetensors(&bytes)).map_err(LabError::io("write", path))
 }
 
 /// The same safetensors file with its header in alphabetical order. The library writes the metadata in the order of a hash
-/// table, which is another one each time; the same run must give the same bytes.
-pub fn in_one_order(file: &[u8]) -> Vec<u8> {
+/// table, which differs between processes; the same run must give the same bytes.
+pub fn canonical_safetensors(file: &[u8]) -> Vec<u8> {
     const LENGTH: usize = size_of::<u64>();
     let (length, rest) = file.split_first_chunk::<LENGTH>().expect("a file begins with the length of its header");
     let (header, tensors) = rest.split_at(u64::from_le_bytes(*length) as usize);
@@ -136,7 +136,7 @@ mod tests {
         let file = || {
             let views = ["b", "a"].map(|name| (name, view(Dtype::F32, &[3], &values)));
             let metadata = (0..20).map(|i| (format!("key {i}"), format!("value {i}"))).collect();
-            in_one_order(&safetensors::serialize(views, Some(metadata)).unwrap())
+            canonical_safetensors(&safetensors::serialize(views, Some(metadata)).unwrap())
         };
         let first = file();
         for _ in 0..5 {

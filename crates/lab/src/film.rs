@@ -1,66 +1,67 @@
-//! Films the run now and then, for people who watch: the pictures of its latest episode, each with the action chosen in
-//! it and its σ. It looks at the run and changes nothing: no stream, no event, no checkpoint knows of it.
+//! Records a film of the run at an interval, for the live page: the pictures of its latest episode, each with the chosen
+//! action and σ. Filming only reads the run: no random stream, event or checkpoint depends on it.
 
+use crate::machine::unix_seconds;
 use crate::run::Run;
 use sane_agent::Decision;
 use sane_record::{FILM_VERSION, FilmFrames, FilmHeader, write_film};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-/// A film ends with the first episode that ends after so many interactions …
-const LEAST: usize = 200;
+/// A film ends with the first episode that ends after this many interactions …
+const MIN_LENGTH: usize = 200;
 
-/// … or here, in the middle of an episode: more than a minute of an Atari game.
-const MOST: usize = 1_000;
+/// … or at this length within an episode: more than a minute of an Atari game.
+const MAX_LENGTH: usize = 1_000;
 
-/// Wider pictures are thinned out.
-const WIDEST: usize = 160;
+/// Wider pictures are subsampled.
+const MAX_WIDTH: usize = 160;
 
-/// No film is begun before the last one's cost, so many times, has passed: at most 0.4 % of the time is spent on them.
-const REST: u32 = 250;
+/// The pause after a film is at least this many times its cost: films take at most 0.4 % of the time.
+const PAUSE_FACTOR: u32 = 250;
 
-/// The camera of a run.
-pub struct Camera {
+/// Records the films of a run.
+pub struct FilmRecorder {
     path: PathBuf,
     interval: Option<Duration>,
     due: Instant,
-    reel: Option<Reel>,
+    film: Option<Film>,
 }
 
-/// A film being made.
-struct Reel {
+/// A film being recorded.
+struct Film {
     head: FilmHeader,
     pictures: FilmFrames,
     spent: Duration,
 }
 
-impl Camera {
-    /// Films into `folder` every `seconds`, at first at once; with 0, never.
+impl FilmRecorder {
+    /// Films into `folder` every `seconds`, the first time immediately; 0 disables films.
     pub fn new(folder: &Path, seconds: u64) -> Self {
         let interval = (0 < seconds).then(|| Duration::from_secs(seconds));
-        Self { path: folder.join("film.bin"), interval, due: Instant::now(), reel: None }
+        Self { path: folder.join("film.bin"), interval, due: Instant::now(), film: None }
     }
 
-    /// The agent decided this in the state the world shows now.
-    pub fn decided(&mut self, run: &Run, decision: &Decision) {
+    /// Adds the current picture of the world and the decision made in it.
+    pub fn record(&mut self, run: &Run, decision: &Decision) {
         let Some(interval) = self.interval else { return };
         let begins = run.statistics.episode_interactions() == 0;
-        if let Some(reel) = self.reel.take_if(|reel| reel.is_over(begins)) {
-            let (start, spent) = (Instant::now(), reel.spent);
-            // A film is for the eye: one that cannot be written is left out, and the run goes on.
-            let _ = reel.write(&self.path, begins);
-            self.due = Instant::now() + interval.max(REST * (spent + start.elapsed()));
+        if let Some(film) = self.film.take_if(|film| film.is_over(begins)) {
+            let (start, spent) = (Instant::now(), film.spent);
+            // Films are for display only: one that cannot be written is dropped and training continues.
+            let _ = film.write(&self.path, begins);
+            self.due = Instant::now() + interval.max(PAUSE_FACTOR * (spent + start.elapsed()));
         }
-        if self.reel.is_none() && begins && self.due <= Instant::now() {
-            self.reel = Some(Reel::new(run));
+        if self.film.is_none() && begins && self.due <= Instant::now() {
+            self.film = Some(Film::new(run));
         }
-        if let Some(reel) = &mut self.reel {
-            reel.add(run, decision, begins);
+        if let Some(film) = &mut self.film {
+            film.add(run, decision, begins);
         }
     }
 }
 
-impl Reel {
+impl Film {
     fn new(run: &Run) -> Self {
         let head = FilmHeader {
             version: FILM_VERSION,
@@ -74,18 +75,18 @@ impl Reel {
 
     fn is_over(&self, begins: bool) -> bool {
         let length = self.head.action.len();
-        MOST <= length || (begins && LEAST <= length)
+        MAX_LENGTH <= length || (begins && MIN_LENGTH <= length)
     }
 
     fn add(&mut self, run: &Run, decision: &Decision, begins: bool) {
         let start = Instant::now();
         let picture = run.rollout.world.picture();
-        // Every n-th pixel of every n-th row, from the middle of what it stands for.
-        let every = picture.width.div_ceil(WIDEST).max(1);
+        // Every n-th pixel of every n-th row, at the centre of the block it represents.
+        let every = picture.width.div_ceil(MAX_WIDTH).max(1);
         let (columns, rows) = (picture.width / every, picture.height / every);
         let at = |row: usize, column: usize| {
-            let place = 3 * ((row * every + every / 2) * picture.width + column * every + every / 2);
-            [picture.rgb[place], picture.rgb[place + 1], picture.rgb[place + 2]]
+            let offset = 3 * ((row * every + every / 2) * picture.width + column * every + every / 2);
+            [picture.rgb[offset], picture.rgb[offset + 1], picture.rgb[offset + 2]]
         };
         self.pictures
             .add((0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))).map(|(r, c)| at(r, c)));
@@ -104,8 +105,7 @@ impl Reel {
         let start = Instant::now();
         let pictures = self.pictures.pack();
         let spent_seconds = (self.spent + start.elapsed()).as_secs_f64();
-        let unix_seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        write_film(path, FilmHeader { unix_seconds, cut: !ended, spent_seconds, ..self.head }, pictures)
+        write_film(path, FilmHeader { unix_seconds: unix_seconds(), cut: !ended, spent_seconds, ..self.head }, pictures)
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
         let (folder, _) = trained(1, "sane");
         let (head, rgb) = read_film(&folder.path().join("film.bin")).unwrap();
         let length = head.action.len();
-        assert!((LEAST..=MOST).contains(&length) && !head.cut);
+        assert!((MIN_LENGTH..=MAX_LENGTH).contains(&length) && !head.cut);
         assert_eq!((head.episode, head.interactions, head.episode_starts[0]), (1, 0, 0));
         assert_eq!((head.sigma.len(), head.explored.len(), head.return_so_far.len()), (length, length, length));
         assert!(head.episode_starts.iter().all(|&start| head.return_so_far[start] == 0.0));

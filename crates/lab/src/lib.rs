@@ -1,7 +1,28 @@
-//! All effects live here: files, time, threads. Everything a run is, from its configuration to its last record.
+//! A run and everything around it: configuration, the training loop, evaluation, checkpoints, records. All effects of the
+//! workspace (files, time, threads) are in this crate and in `sane-suite`; it knows no equation and no terminal.
 //!
-//! Read [`train()`] first: the whole data path is on that screen. A run starts or continues with [`open_run`], is measured
-//! by [`evaluate()`] after [`read_trained`] and read back whole by [`read_run`]; what it is set to, [`RunConfig`] says.
+//! Reading order: [`train()`], the whole data path on one screen; [`Rollout`], one interaction with a world; [`Run`], the
+//! state that a checkpoint holds; [`open_run`] and [`RunFiles`], the run on disk; [`RunConfig`] and [`Preset`];
+//! [`evaluate()`]; [`risk`], evaluations state by state. [`WorldSource`] makes worlds, built-in ones and
+//! [others](WorldSource::custom).
+//!
+//! ```
+//! use sane_env::AgentSteps;
+//! use sane_lab::{OpenRun, Preset, Start, StopReason, WorldSource, open_run, train};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let mut config = Preset::RiskyRoad.config("risky-road", "sane")?;
+//! config.training.total_interactions = AgentSteps(600);
+//! config.training.learning_starts = AgentSteps(400);
+//! let source = WorldSource::open(&config.world, None, &mut |message| eprintln!("{message}"))?;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let OpenRun { mut run, mut files, .. } = open_run(folder.path(), &config, &source, Start::Resume)?;
+//! files.begin(&run, &mut ())?;
+//! let reason = train(&mut run, &mut files, &mut (), &AtomicBool::new(false))?;
+//! assert_eq!((reason, run.clock.steps()), (StopReason::Finished, AgentSteps(600)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -15,13 +36,11 @@ mod export;
 mod film;
 mod folder;
 mod interaction;
-mod journal;
 mod lock;
 mod machine;
 mod observer;
 mod plan;
 mod preset;
-mod resolve;
 pub mod risk;
 mod rng;
 mod run;
@@ -43,16 +62,14 @@ pub use config::{
 pub use digest::Digest;
 pub use error::LabError;
 pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference};
-pub use export::{dump_states, export_policy, in_one_order};
+pub use export::{canonical_safetensors, dump_states, export_policy};
 pub use folder::{OpenRun, RunFiles, Start, default_folder, open_run, read_config, read_run, record_evaluation};
 pub use interaction::{Rollout, Store};
-pub use journal::{Journal, resident_bytes, unix_seconds};
 pub use lock::{FolderLock, LockError, this_process};
-pub use machine::{free_memory, host, resident_bytes_of};
+pub use machine::{free_memory, host, resident_bytes, resident_bytes_of, unix_seconds};
 pub use observer::{Observer, Progress};
 pub use plan::{Plan, memory_need};
-pub use preset::Preset;
-pub use resolve::resolve;
+pub use preset::{Preset, resolve};
 pub use rng::RngStreams;
 pub use run::Run;
 pub use runs::{RunSummary, find_old_runs, find_runs};
@@ -61,5 +78,5 @@ pub use statistics::{Interaction, Statistics};
 pub use threads::{available, pool, stop_on_signals};
 pub use timer::{Lap, Phase, PhaseTimer, Timer};
 pub use train::train;
-pub use trained::{Trained, read_trained};
+pub use trained::{TrainedAgent, read_trained};
 pub use world::{WorldKind, WorldSource, name_patterns};

@@ -1,10 +1,11 @@
-//! The machine this process works on: its processor, its memory, how much of that is free.
+//! The machine this process runs on: processor, memory, host name, clock.
 
 use crate::threads::available;
 use sane_record::Timing;
 use std::fs;
+use std::time::SystemTime;
 
-/// What `timings.jsonl` says about the machine. What the system does not tell is named as unknown.
+/// Description of the machine for `timings.jsonl`; `unknown` where the system does not report it.
 pub fn machine() -> Timing {
     let processor = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -19,7 +20,7 @@ pub fn machine() -> Timing {
     }
 }
 
-/// Its name, as far as the system says; a node of a Slurm cluster has the name it has there.
+/// Host name; on a node of a Slurm cluster, Slurm's name of the node.
 pub fn host() -> String {
     let of_file = |path: &str| fs::read_to_string(path).ok().map(|name| name.trim().to_owned());
     std::env::var("SLURMD_NODENAME")
@@ -30,7 +31,7 @@ pub fn host() -> String {
         .unwrap_or_else(|| "an unnamed host".into())
 }
 
-/// Memory that new processes can have without swapping; nothing where the system does not say. A container's limit counts.
+/// Memory available to new processes without swapping, within the limit of the container; `None` where unknown.
 pub fn free_memory() -> Option<u64> {
     let machine = meminfo("MemAvailable")?;
     let group = |file: &str| fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok()?.trim().parse::<u64>().ok();
@@ -38,7 +39,17 @@ pub fn free_memory() -> Option<u64> {
     Some(in_group.map_or(machine, |group| machine.min(group)))
 }
 
-/// Memory of a process, where the system says.
+/// Resident memory of this process, where the system reports it.
+pub fn resident_bytes() -> Option<u64> {
+    resident_bytes_of(std::process::id())
+}
+
+/// Seconds since 1970 by the system clock, which may jump: for display only.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Resident memory of a process, where the system reports it.
 pub fn resident_bytes_of(process: u32) -> Option<u64> {
     let statm = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     // In pages; the pages of every Linux this runs on are 4096 bytes.

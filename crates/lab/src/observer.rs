@@ -1,32 +1,30 @@
-//! Who watches a run: a terminal, a script, a test. Watching changes nothing.
+//! Observers of a run: a terminal, a script, a test. They cannot change it.
 
 use crate::run::Run;
 use crate::timer::Lap;
 use sane_record::Event;
 
-/// Somebody who is told what happens.
+/// Callbacks of the training loop.
 pub trait Observer: Send {
     /// An event was recorded.
     fn event(&mut self, _event: &Event) {}
 
-    /// An interval is over; so long it took.
+    /// An interval ended; its length and the share of each phase.
     fn lap(&mut self, _lap: &Lap) {}
 
-    /// An interaction is over. `progress` says how things stand; it costs little, but is not free, so it is a function.
+    /// An interaction ended. `progress` is a function, since computing it is cheap but not free.
     fn tick(&mut self, _progress: &mut dyn FnMut() -> Progress) {}
 }
 
-/// Nobody watches.
+/// Observes nothing.
 impl Observer for () {}
 
-/// How a run stands.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Interactions so far.
     pub interactions: u64,
-    /// Interactions in all.
     pub total_interactions: u64,
-    /// Whole episodes.
+    /// Finished episodes.
     pub episodes: u64,
     /// Mean of the last 100 returns.
     pub mean_return: Option<f64>,
@@ -41,7 +39,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of this run.
     pub fn of(run: &Run) -> Self {
         Self {
             interactions: run.clock.steps().0,

@@ -1,4 +1,4 @@
-//! What a run will take, before it is run: memory, disk and time, from a short measurement on this machine.
+//! Memory, disk and time of a run before it is run, estimated from a short measurement on this machine.
 
 use crate::LabError;
 use crate::bench::play_randomly;
@@ -22,18 +22,18 @@ const RESERVE: f64 = 1.25;
 /// Code, thread stacks and file buffers of the program.
 const PROGRAM_BYTES: u64 = 64 << 20;
 
-/// What a run will take.
+/// Memory, disk and time of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Length of the run.
     pub total: AgentSteps,
     /// Expected speed.
     pub interactions_per_second: f64,
-    /// Speed of acting alone, as when a policy is measured.
+    /// Speed of acting without learning, as in an evaluation.
     pub acting_per_second: f64,
-    /// A full replay, judging by the frames met in the measurement.
+    /// A full replay, extrapolated from the frames of the measurement.
     pub replay_bytes: u64,
-    /// A full replay if no frame compressed at all.
+    /// A full replay of incompressible frames.
     pub replay_bytes_at_most: u64,
     /// Parameters, target network, optimiser.
     pub learner_bytes: u64,
@@ -44,10 +44,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plays and learns for about two seconds, in memory only.
+    /// Acts and learns for about two seconds, in memory only.
     pub fn measure(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
         let mut run = Run::new(config, source)?;
-        let (seconds_to_act, measured) = timed(|| play(&mut run))?;
+        let (seconds_to_act, measured) = timed(|| act(&mut run))?;
         let (seconds_to_learn, _) = timed(|| learn(&mut run))?;
         let period = config.training.train_period.0 as f64;
         let per_transition = run.replay.memory_bytes() as f64 / run.replay.len() as f64;
@@ -110,7 +110,7 @@ pub fn memory_need(config: &RunConfig, source: &WorldSource) -> Result<u64, LabE
     Ok(replay + 2 * learner + PROGRAM_BYTES)
 }
 
-/// Mean seconds of `work`, repeated for a while, and how often it was done; the first time does not count.
+/// Mean seconds of `work` over repeated calls, and their number; the first call does not count.
 fn timed(mut work: impl FnMut() -> Result<(), LabError>) -> Result<(f64, u64), LabError> {
     work()?;
     let (start, mut count) = (Instant::now(), 0);
@@ -121,7 +121,7 @@ fn timed(mut work: impl FnMut() -> Result<(), LabError>) -> Result<(f64, u64), L
     Ok((start.elapsed().as_secs_f64() / count as f64, count))
 }
 
-fn play(run: &mut Run) -> Result<(), LabError> {
+fn act(run: &mut Run) -> Result<(), LabError> {
     let action = run.act().action;
     Ok(run.step_unrecorded(action)?)
 }

@@ -3,7 +3,9 @@
 
 use crate::LabError;
 use crate::config::unknown_agent;
-use crate::config::{ConfigError, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig, WorldConfig};
+use crate::config::{
+    ConfigError, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig, WorldConfig,
+};
 use crate::world::{WorldKind, WorldSource};
 use sane_agent::{AdamConfig, AgentConfig, Exploration, LinearSchedule, NetworkSpec};
 use sane_arcade::Profile;
@@ -99,6 +101,22 @@ impl Preset {
     }
 }
 
+/// The configuration that these layers make of a preset. The frames of a Gymnasium environment are known only after it is
+/// made; its network is the one that suits them, unless a layer sets it; vectors get the dense layers of the preset.
+pub fn resolve(preset: Preset, world: &str, agent: &str, layers: &Layers) -> Result<RunConfig, LabError> {
+    let mut base = preset.config(world, agent)?;
+    let config = layers.apply(&base)?;
+    if !matches!(WorldKind::of(world)?, WorldKind::Gym) {
+        return Ok(config);
+    }
+    let source = WorldSource::open(&config.world, None, &mut |_| ())?;
+    let suited = NetworkSpec::for_world(source.make(config.seed)?.spec());
+    if suited != NetworkSpec::mlp() || !base.learner.network.convolutions.is_empty() {
+        base.learner.network = suited;
+    }
+    Ok(layers.apply(&base)?)
+}
+
 /// The network for a world, by its name.
 fn network_for(world: &str) -> Result<NetworkSpec, ConfigError> {
     Ok(match WorldKind::of(world)? {
@@ -154,7 +172,7 @@ fn quick(paper: RunConfig) -> RunConfig {
         target_period: AgentSteps(1_000),
         ..config.training
     };
-    // Room for three times as long a run: some games need it.
+    // Large enough for a run three times as long, which some games need.
     config.replay.capacity = 300_000;
     config.record = RecordConfig {
         interval: AgentSteps(2_000),

@@ -1,46 +1,40 @@
-//! Where σ is small, where it is large, and whether the risk is there: evaluations looked at state by state.
+//! Where σ is small, where it is large, and whether that is where the risk is: evaluations state by state.
 //!
-//! [`gallery()`] finds the states with the smallest and largest |σ|, [`film()`] keeps an episode picture by picture, and
+//! [`gallery()`] finds the states with the smallest and largest |σ|, [`film()`] records an episode picture by picture, and
 //! [`audit()`] forks the world at sampled states, tries every action and lets the policy play on. All of them play the
 //! episodes that `sane eval` plays with the same start seed.
 
 mod audit;
-mod extremes;
 mod film;
-mod future;
 mod gallery;
 
-pub use audit::{Audit, audit};
-pub use film::{Film, FilmFrame, Filming, film};
-pub use future::{Avoidable, Future, FutureSettings, avoidable};
-pub use gallery::{Gallery, GalleryFound, gallery};
+pub use audit::{Audit, Avoidable, Future, FutureSettings, audit, avoidable};
+pub use film::{Film, FilmFrame, FilmRange, film};
+pub use gallery::{Gallery, GalleryWithPictures, gallery};
 
 use crate::LabError;
 use crate::config::WorldConfig;
 use crate::evaluate::{NoiseMode, View, play_episode};
-use crate::statistics::Spread;
-use crate::trained::Trained;
+use crate::statistics::MinMaxMean;
+use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
 use sane_agent::{Decision, catalogue};
 use sane_record::{RiskSubject, SCHEMA_VERSION, SeenState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whom to look at, and from which starts.
-pub struct Look<'a> {
-    /// The policy.
-    pub trained: &'a Trained,
-    /// Where it plays.
+/// The policy to examine, and the episode starts.
+pub struct RiskProbe<'a> {
+    pub trained: &'a TrainedAgent,
     pub source: &'a WorldSource,
-    /// With or without noise.
     pub noise: NoiseMode,
-    /// What the starts follow from.
+    /// Seed of the episode starts.
     pub start_seed: u64,
-    /// Set from outside to give up.
+    /// Stop signal.
     pub stop: &'a AtomicBool,
 }
 
-impl Look<'_> {
-    /// Refuses agents that have no σ(s) to look at.
+impl RiskProbe<'_> {
+    /// Fails for agents without σ(s).
     fn check(&self) -> Result<(), LabError> {
         if self.trained.config.learner.exploration.module().is_some() {
             return Ok(());
@@ -54,38 +48,38 @@ impl Look<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Plays episode after episode until they hold `interactions` together, `watch` seeing each state with the number
-    /// of its episode and of interactions before it in all; none if stopped.
-    fn watch(
+    /// Plays episodes until their lengths add up to `interactions`; `observe` gets each state and the number of
+    /// interactions before it in all episodes. `None` if stopped.
+    fn observe(
         &self,
         interactions: u64,
-        mut watch: impl FnMut(&View<'_>, SeenState, u64),
-    ) -> Result<Option<Watched>, LabError> {
+        mut observe: impl FnMut(&View<'_>, SeenState, u64),
+    ) -> Result<Option<Observed>, LabError> {
         self.check()?;
         let policy = self.trained.learner.policy();
-        let mut watched = Watched::default();
-        while watched.interactions < interactions {
-            let number = watched.episodes;
-            watched.episodes += 1;
+        let mut observed = Observed::default();
+        while observed.interactions < interactions {
+            let number = observed.episodes;
+            observed.episodes += 1;
             let mode = self.noise.act_mode();
             play_episode(&mut policy.clone(), self.source, self.start_seed, number, mode, &mut |view, decision| {
-                if self.is_stopped() || interactions <= watched.interactions {
+                if self.is_stopped() || interactions <= observed.interactions {
                     return false;
                 }
-                let state = seen(view, decision, number);
-                watched.sigma.add(state.sigma_abs);
-                watch(view, state, watched.interactions);
-                watched.interactions += 1;
+                let state = state_record(view, decision, number);
+                observed.sigma.add(state.sigma_abs);
+                observe(view, state, observed.interactions);
+                observed.interactions += 1;
                 true
             })?;
             if self.is_stopped() {
                 return Ok(None);
             }
         }
-        Ok(Some(watched))
+        Ok(Some(observed))
     }
 
-    fn subject(&self, watched: &Watched) -> RiskSubject {
+    fn subject(&self, observed: &Observed) -> RiskSubject {
         let WorldConfig { name, profile, .. } = self.source.config();
         RiskSubject {
             schema_version: SCHEMA_VERSION,
@@ -97,23 +91,23 @@ impl Look<'_> {
             noise: self.noise.name().to_owned(),
             start_seed: self.start_seed,
             actions: self.trained.spec().actions.clone(),
-            episodes: watched.episodes,
-            interactions: watched.interactions,
-            sigma: watched.sigma.range().expect("at least one state was met"),
+            episodes: observed.episodes,
+            interactions: observed.interactions,
+            sigma: observed.sigma.range().expect("at least one state was observed"),
         }
     }
 }
 
-/// What was met while watching.
+/// Sums over the observed states.
 #[derive(Debug, Default)]
-struct Watched {
+struct Observed {
     episodes: u64,
     interactions: u64,
-    sigma: Spread,
+    sigma: MinMaxMean,
 }
 
-/// A state as it is written down.
-fn seen(view: &View<'_>, decision: &Decision, episode: u64) -> SeenState {
+/// The record of a state.
+fn state_record(view: &View<'_>, decision: &Decision, episode: u64) -> SeenState {
     SeenState {
         episode,
         interaction: view.episode.interactions,

@@ -1,4 +1,4 @@
-//! The named streams of a run. All of them are in the checkpoint.
+//! The named random streams of a run; all of them are in the checkpoint.
 
 use sane_env::Stream;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 /// Every random number of a training run comes from one of these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RngStreams {
-    /// Starts of episodes.
+    /// Episode starts.
     pub env: Stream,
-    /// First weights.
+    /// Initial weights.
     pub init: Stream,
-    /// Noise on weights, and random actions.
+    /// Noise of the weights, and random actions.
     pub noise: Stream,
-    /// Which transitions a batch holds.
+    /// Sampling of batches.
     pub replay: Stream,
 }
 

@@ -1,4 +1,4 @@
-//! The runs below a folder: finding them, and what each of them says about itself without loading it.
+//! The runs below a folder: finding them, and a summary of each from its records, without loading it.
 
 use crate::LabError;
 use crate::config::RunConfig;
@@ -8,12 +8,10 @@ use sane_record::{Event, RunSearch, Timing, is_moved_aside, read_jsonl};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A run as its files show it.
+/// A run as its records show it.
 #[derive(Debug, Clone)]
 pub struct RunSummary {
-    /// Its folder.
     pub folder: PathBuf,
-    /// What it runs.
     pub config: RunConfig,
     /// Interactions of the last record.
     pub interactions: u64,
@@ -25,9 +23,9 @@ pub struct RunSummary {
     pub bad_episodes: Option<u64>,
     /// The episode at which a deep sea was solved by bsuite's criterion.
     pub solved_at_episode: Option<u64>,
-    /// Whether it reached its end.
+    /// Whether training has reached the end of its budget.
     pub finished: bool,
-    /// Interactions per second of its last stretch.
+    /// Speed of its last interval.
     pub interactions_per_second: Option<f64>,
     /// Bytes of all its files.
     pub disk_bytes: u64,
@@ -47,7 +45,6 @@ pub fn find_old_runs(root: &Path) -> Result<Vec<(PathBuf, u64)>, LabError> {
 }
 
 impl RunSummary {
-    /// Of the run in this folder.
     pub fn read(folder: &Path) -> Result<Self, LabError> {
         let mut summary = Self {
             folder: folder.into(),
@@ -81,7 +78,7 @@ impl RunSummary {
         Ok(summary)
     }
 
-    /// When this run's world counts as solved, if that is defined.
+    /// The criterion by which this run's world counts as solved, if there is one.
     fn solved_rule(&self) -> Option<SolvedRule> {
         sane_minigames::family_of(&self.config.world.name)?.solved
     }

@@ -1,20 +1,16 @@
-//! Running statistics of a run: what the episodes and the intervals are summed up from. Part of the checkpoint.
-
-mod spread;
-
-pub use spread::Spread;
+//! Running statistics of a run, from which the records of episodes and intervals are made. Part of the checkpoint.
 
 use crate::clock::Clock;
 use sane_agent::{Decision, LearnStats};
 use sane_env::{Ending, EnvFrames, Reward, Step};
-use sane_record::{EpisodeEnd, EpisodeFinished, IntervalFinished, ModuleHealth, RunFinished};
+use sane_record::{EpisodeEnd, EpisodeFinished, IntervalFinished, ModuleHealth, RunFinished, SigmaRange};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Episodes behind the running mean of returns.
+/// Episodes in the running mean of returns.
 const WINDOW: usize = 100;
 
-/// What one interaction adds.
+/// What one interaction contributes to the sums.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interaction {
     /// Raw reward.
@@ -28,65 +24,64 @@ pub struct Interaction {
 }
 
 impl Interaction {
-    /// Of this decision and what came of it.
     pub fn new(step: &Step, decision: &Decision) -> Self {
         let explored = decision.noise_changed_action || decision.random;
         Self { reward: step.reward, frames: step.frames, sigma: decision.sigma, explored }
     }
 }
 
-/// Everything that is summed up between two records.
+/// Sums between two records.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Statistics {
     last_returns: VecDeque<f64>,
-    episode: Stretch,
-    interval: Stretch,
-    learning: Learning,
+    episode: InteractionSums,
+    interval: InteractionSums,
+    learning: LearningSums,
 }
 
-/// Sums over a stretch of interactions.
+/// Sums over the interactions of an episode or an interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-struct Stretch {
+struct InteractionSums {
     return_raw: f64,
     interactions: u64,
     frames: u64,
     explored: u64,
-    sigma: Spread,
+    sigma: MinMaxMean,
 }
 
 /// Sums over the train steps of an interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-struct Learning {
-    loss: Spread,
-    q: Spread,
-    target: Spread,
-    gradient_norm: Spread,
-    sigma: Spread,
-    sigma_min: Spread,
-    sigma_max: Spread,
-    sigma_spread: Spread,
-    negative: Spread,
-    live_units: Spread,
+struct LearningSums {
+    loss: MinMaxMean,
+    q: MinMaxMean,
+    target: MinMaxMean,
+    gradient_norm: MinMaxMean,
+    sigma: MinMaxMean,
+    sigma_min: MinMaxMean,
+    sigma_max: MinMaxMean,
+    sigma_spread: MinMaxMean,
+    negative: MinMaxMean,
+    live_units: MinMaxMean,
 }
 
 impl Statistics {
-    /// An interaction happened.
+    /// Adds an interaction.
     pub fn acted(&mut self, interaction: Interaction) {
         self.episode.add(interaction);
         self.interval.add(interaction);
     }
 
-    /// The episode that was going on will never end: its sums are dropped.
+    /// Drops the sums of an episode that will not be finished.
     pub fn abandon_episode(&mut self) {
-        self.episode = Stretch::default();
+        self.episode = InteractionSums::default();
     }
 
-    /// The optimiser made a step.
+    /// Adds a train step.
     pub fn learned(&mut self, stats: &LearnStats) {
         self.learning.add(stats);
     }
 
-    /// Mean of the last 100 returns, if there is one.
+    /// Mean of the last 100 returns, after the first episode.
     pub fn mean_return(&self) -> Option<f64> {
         let count = self.last_returns.len();
         (0 < count).then(|| self.last_returns.iter().sum::<f64>() / count as f64)
@@ -117,7 +112,7 @@ impl Statistics {
         self.learning.loss.mean()
     }
 
-    /// Closes the episode; `clock` has already counted it.
+    /// Finishes the episode, which `clock` has already counted.
     pub fn finish_episode(
         &mut self,
         clock: &Clock,
@@ -145,7 +140,7 @@ impl Statistics {
         }
     }
 
-    /// Closes the interval.
+    /// Finishes the interval.
     pub fn finish_interval(
         &mut self,
         clock: &Clock,
@@ -172,7 +167,7 @@ impl Statistics {
         }
     }
 
-    /// The run's last record, with the digest of its state.
+    /// The last event of the run, with the digest of its state.
     pub fn finish_run(&self, clock: &Clock, digest: String) -> RunFinished {
         RunFinished {
             interactions: clock.steps().0,
@@ -185,7 +180,7 @@ impl Statistics {
     }
 }
 
-impl Stretch {
+impl InteractionSums {
     fn add(&mut self, interaction: Interaction) {
         self.return_raw += f64::from(interaction.reward.raw());
         self.interactions += 1;
@@ -201,7 +196,7 @@ impl Stretch {
     }
 }
 
-impl Learning {
+impl LearningSums {
     fn add(&mut self, stats: &LearnStats) {
         self.loss.add(f64::from(stats.loss));
         self.q.add(f64::from(stats.mean_q));
@@ -228,6 +223,48 @@ impl Learning {
             sigma_negative_share: self.negative.mean()?,
             live_units_share: self.live_units.mean()?,
         })
+    }
+}
+
+/// Count, sum, minimum and maximum of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MinMaxMean {
+    count: u64,
+    sum: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Default for MinMaxMean {
+    fn default() -> Self {
+        Self { count: 0, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY }
+    }
+}
+
+impl MinMaxMean {
+    pub fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Adds the numbers of another series.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Mean of a non-empty series.
+    pub fn mean(&self) -> Option<f64> {
+        (0 < self.count).then(|| self.sum / self.count as f64)
+    }
+
+    /// Mean, minimum and maximum of a non-empty series of |σ|.
+    pub fn range(&self) -> Option<SigmaRange> {
+        Some(SigmaRange { mean_abs: self.mean()?, min_abs: self.min, max_abs: self.max })
     }
 }
 

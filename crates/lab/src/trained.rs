@@ -1,5 +1,5 @@
-//! What a run has learned so far, without the run: a checkpoint's learner and where it stood. Measuring, showing and
-//! exporting a policy need no more, so the replay, by far the largest part of a checkpoint, is not read.
+//! The learner of a checkpoint without the rest of the run. Evaluating, showing and exporting a policy need no more, so
+//! the replay, by far the largest part of a checkpoint, is not read.
 
 use crate::LabError;
 use crate::checkpoint::CheckpointStore;
@@ -12,20 +12,17 @@ use sane_agent::Learner;
 use sane_env::{AgentSteps, EnvSpec};
 use std::path::Path;
 
-/// A learner at some point of its run.
-pub struct Trained {
-    /// What the run is.
+/// The learner of a run at one of its checkpoints.
+pub struct TrainedAgent {
     pub config: RunConfig,
-    /// How far it had come.
     pub interactions: AgentSteps,
-    /// Who learned.
     pub learner: Learner,
-    /// Damaged checkpoints that were passed over, and why: one sentence each.
+    /// Damaged checkpoints that were skipped: one sentence each.
     pub notes: Vec<String>,
     spec: EnvSpec,
 }
 
-impl Trained {
+impl TrainedAgent {
     /// The learner of a run that has not begun.
     pub fn untrained(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
         config.check()?;
@@ -34,20 +31,20 @@ impl Trained {
         Ok(Self { config: config.clone(), interactions: AgentSteps(0), learner, notes: Vec::new(), spec })
     }
 
-    /// What the world it learned in says about itself.
+    /// Specification of the world it was trained in.
     pub fn spec(&self) -> &EnvSpec {
         &self.spec
     }
 }
 
-/// The learner of the run in `folder` as its newest checkpoint has it, or the one at `interactions`; nothing is written.
-/// What is read is checked against its digests; the files of the replay are not opened.
+/// The learner of the run in `folder` at its newest checkpoint, or at that of `interactions`; writes nothing. What is read
+/// is checked against its digests; the files of the replay are not opened.
 pub fn read_trained(
     folder: &Path,
     source: &WorldSource,
     interactions: Option<AgentSteps>,
-) -> Result<Trained, LabError> {
-    let mut trained = Trained::untrained(&read_config(folder)?, source)?;
+) -> Result<TrainedAgent, LabError> {
+    let mut trained = TrainedAgent::untrained(&read_config(folder)?, source)?;
     let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"))?;
     let loaded = match interactions {
         Some(wanted) => Some(checkpoints.load_sections(wanted)?),

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
 use sane_lab::{
-    Evaluation, EvaluationFinished, NoiseMode, Trained, WorldSource, available, dump_states, evaluate,
+    Evaluation, EvaluationFinished, NoiseMode, TrainedAgent, WorldSource, available, dump_states, evaluate,
     paired_difference, record_evaluation, stop_on_signals,
 };
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ fn profile(name: Option<&str>, trained_in: Profile) -> Result<Profile, Failure> 
 }
 
 /// Agents without noise are evaluated once.
-fn modes(wanted: Noise, trained: &Trained) -> &'static [NoiseMode] {
+fn modes(wanted: Noise, trained: &TrainedAgent) -> &'static [NoiseMode] {
     match wanted {
         _ if !trained.config.learner.exploration.is_noisy() => &[NoiseMode::Off],
         Noise::Off => &[NoiseMode::Off],
@@ -115,7 +115,7 @@ fn modes(wanted: Noise, trained: &Trained) -> &'static [NoiseMode] {
 
 fn measure(
     args: &Args,
-    trained: &Trained,
+    trained: &TrainedAgent,
     source: &WorldSource,
     noise: NoiseMode,
     output: Output,

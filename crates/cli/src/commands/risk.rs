@@ -11,8 +11,8 @@ use crate::output::Output;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use sane_env::Picture;
-use sane_lab::risk::Look;
-use sane_lab::{NoiseMode, Trained, stop_on_signals};
+use sane_lab::risk::RiskProbe;
+use sane_lab::{NoiseMode, TrainedAgent, stop_on_signals};
 use sane_report::OutputFile;
 use sane_report::plot::Raster;
 use std::fs;
@@ -83,17 +83,17 @@ impl Inspection {
 }
 
 impl InspectedRun {
-    fn trained(&self) -> &Trained {
+    fn trained(&self) -> &TrainedAgent {
         &self.run.trained
     }
 
-    fn look(&self, noise: Noise) -> Look<'_> {
+    fn probe(&self, noise: Noise) -> RiskProbe<'_> {
         let Self { run: LoadedRun { trained, source }, start_seed, stop } = self;
         let noise = match noise {
             Noise::Off => NoiseMode::Off,
             Noise::On => NoiseMode::On,
         };
-        Look { trained, source, noise, start_seed: *start_seed, stop }
+        RiskProbe { trained, source, noise, start_seed: *start_seed, stop }
     }
 }
 

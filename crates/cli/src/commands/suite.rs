@@ -186,7 +186,7 @@ fn finish(status: &SuiteStatus, folder: &Path, output: Output) -> Outcome {
     }
     if 0 < stopped + not_begun {
         output.note(format_args!(
-            "stopped: {done} done, {stopped} begun, {not_begun} not begun; the same command goes on from there"
+            "stopped: {done} done, {stopped} begun, {not_begun} not begun; the same command resumes from there"
         ));
         return Ok(());
     }

@@ -217,7 +217,7 @@ impl TraceFile {
             .iter()
             .map(|(name, dtype, shape, bytes)| TensorView::new(*dtype, shape.clone(), bytes).map(|view| (name, view)));
         let views = views.collect::<Result<Vec<_>, _>>()?;
-        Ok(sane_lab::in_one_order(&safetensors::serialize(views, Some(metadata))?))
+        Ok(sane_lab::canonical_safetensors(&safetensors::serialize(views, Some(metadata))?))
     }
 }
 

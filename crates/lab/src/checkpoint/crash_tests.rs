@@ -1,16 +1,19 @@
-//! Disks that die at every possible moment and disks that fill up: a loadable checkpoint is always left.
+//! Crashes: disks that lose power at every possible moment, disks that fill up, processes that are killed (this test
+//! program starts itself as a child that checkpoints without pause). A loadable checkpoint is always left.
 //!
 //! The dying disk is harsher than `kill -9`: it also forgets, as a loss of power may, whatever was not put on the disk.
 //! Bytes that were not synced are cut short; names that were not settled are forgotten in any combination.
 
-use super::disk::Disk;
+use super::store::Disk;
 use super::tests::{CAPACITY, INTERVAL, ToyRun, check_loaded};
 use super::{CheckpointError, CheckpointStore};
 use sane_env::Stream;
 use std::fs;
-use std::io;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A change of names that is not on the disk yet.
 enum Unsettled {
@@ -18,21 +21,21 @@ enum Unsettled {
     Removed { path: PathBuf, bytes: Vec<u8> },
 }
 
-/// Works until `deeds_left` reaches zero, then refuses everything.
+/// Works until `operations_left` reaches zero, then fails every operation.
 struct DyingDisk {
-    deeds_left: usize,
+    operations_left: usize,
     unsettled: Vec<Unsettled>,
 }
 
 impl DyingDisk {
-    fn with(deeds_left: usize) -> Arc<Mutex<Self>> {
-        Arc::new(Mutex::new(Self { deeds_left, unsettled: Vec::new() }))
+    fn with(operations_left: usize) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self { operations_left, unsettled: Vec::new() }))
     }
 
     fn live(&mut self) -> io::Result<()> {
-        match self.deeds_left.checked_sub(1) {
+        match self.operations_left.checked_sub(1) {
             Some(left) => {
-                self.deeds_left = left;
+                self.operations_left = left;
                 Ok(())
             }
             None => Err(io::Error::other("the machine is off")),
@@ -76,7 +79,7 @@ impl Disk for Arc<Mutex<DyingDisk>> {
         fs::rename(from, to)
     }
 
-    fn settle_names(&mut self, _folder: &Path) -> io::Result<()> {
+    fn sync_names(&mut self, _folder: &Path) -> io::Result<()> {
         let mut disk = self.lock().expect("one thread");
         disk.live()?;
         disk.unsettled.clear();
@@ -91,7 +94,7 @@ impl Disk for Arc<Mutex<DyingDisk>> {
     }
 }
 
-/// Saves up to four checkpoints on a disk that dies after `deeds`, then loads what is left. Whether it got to the end.
+/// Saves up to four checkpoints on a disk that fails after this many operations, then loads what is left. Returns whether all were saved.
 fn check_death_after(deeds: usize, coin: &mut Stream) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = DyingDisk::with(deeds);
@@ -99,7 +102,7 @@ fn check_death_after(deeds: usize, coin: &mut Stream) -> bool {
     let mut run = ToyRun::at(0);
     let mut safe = 0;
     while safe < 4 * INTERVAL {
-        run.go_on(INTERVAL);
+        run.advance(INTERVAL);
         if run.save(&mut store).is_err() {
             break;
         }
@@ -114,10 +117,10 @@ fn check_death_after(deeds: usize, coin: &mut Stream) -> bool {
     if let Some(loaded) = &loaded {
         check_loaded(loaded);
     }
-    // Life goes on: the next checkpoint is made and nothing of the broken one remains.
+    // The next checkpoint can be made, and no file of the broken one remains.
     let mut run = ToyRun::at(found + INTERVAL);
     run.save(&mut store).expect("there is room");
-    run.go_on(INTERVAL);
+    run.advance(INTERVAL);
     run.save(&mut store).expect("there is room");
     let bodies = fs::read_dir(folder.path()).expect("the folder").filter(|entry| {
         let name = entry.as_ref().expect("an entry").file_name().into_string().expect("a plain name");
@@ -141,7 +144,7 @@ fn power_lost_at_any_moment_leaves_the_last_finished_checkpoint() {
     assert!(40 < deeds, "four checkpoints took only {deeds} deeds");
 }
 
-/// Has room for so many bytes at once.
+/// A disk of limited size in bytes.
 struct FullDisk {
     room: usize,
 }
@@ -159,7 +162,7 @@ impl Disk for FullDisk {
         fs::rename(from, to)
     }
 
-    fn settle_names(&mut self, _folder: &Path) -> io::Result<()> {
+    fn sync_names(&mut self, _folder: &Path) -> io::Result<()> {
         Ok(())
     }
 
@@ -176,7 +179,7 @@ fn a_full_disk_is_named_and_the_last_checkpoint_is_intact() {
         let mut store = CheckpointStore::open_on(folder.path(), Box::new(FullDisk { room })).expect("readable");
         let mut run = ToyRun::at(0);
         let error = loop {
-            run.go_on(INTERVAL);
+            run.advance(INTERVAL);
             if let Err(error) = run.save(&mut store) {
                 break error;
             }
@@ -188,4 +191,59 @@ fn a_full_disk_is_named_and_the_last_checkpoint_is_intact() {
         assert_eq!(loaded.interactions.0 + INTERVAL, run.replay.pushed().0);
         check_loaded(&loaded);
     }
+}
+
+const KILLS: usize = 25;
+const FOLDER: &str = "SANE_TEST_CHECKPOINTS";
+
+#[test]
+fn a_process_killed_at_random_moments_always_leaves_its_last_checkpoint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut moments = Stream::named(7, "kills");
+    let mut safe = 0;
+    for kill in 0..KILLS {
+        let more = Duration::from_micros(moments.below(40_000));
+        safe = run_child_and_kill_it(folder.path(), moments.below(3), more).unwrap_or(safe);
+        let mut store = CheckpointStore::open(folder.path()).expect("readable");
+        let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("a checkpoint is usable");
+        assert_eq!(store.warnings(), [""; 0], "after kill {kill}");
+        let found = loaded.as_ref().map_or(0, |loaded| loaded.interactions.0);
+        assert!(safe <= found, "after kill {kill}: {safe} was announced, {found} is left");
+        if let Some(loaded) = &loaded {
+            check_loaded(loaded);
+        }
+    }
+    assert!(INTERVAL * KILLS as u64 / 2 <= safe, "the children only came to {safe}");
+}
+
+/// Does nothing unless the test above started it.
+#[test]
+fn child_that_checkpoints_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let mut store = CheckpointStore::open(&folder).expect("writable");
+    let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("a checkpoint is usable");
+    let mut run = ToyRun::at(loaded.map_or(0, |loaded| loaded.interactions.0));
+    loop {
+        run.advance(INTERVAL);
+        run.save(&mut store).expect("there is room");
+        writeln!(io::stdout(), "saved {}", run.replay.pushed().0).expect("the parent listens");
+    }
+}
+
+/// Kills the child some time after it announced so many checkpoints. The last one it announced, if it came to one.
+fn run_child_and_kill_it(folder: &Path, announcements: u64, more: Duration) -> Option<u64> {
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "checkpoint::kill_tests::child_that_checkpoints_until_it_is_killed", "--nocapture"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a child process");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    let mut announced = lines.filter_map(|line| line.rsplit_once("saved ").and_then(|(_, number)| number.parse().ok()));
+    let before = announced.by_ref().take(announcements as usize).last();
+    std::thread::sleep(more);
+    child.kill().expect("it was running");
+    child.wait().expect("it ended");
+    announced.last().or(before)
 }

@@ -17,14 +17,14 @@ pub(crate) struct Manifest {
     pub interactions: AgentSteps,
     /// The file all sections are in.
     pub body: String,
-    /// The sections, in the order they stand in the body.
+    /// The sections, in the order of the body.
     #[serde(rename = "parts")]
     pub sections: Vec<Entry>,
     /// The full segments of the replay, oldest first: one file each.
     pub segments: Vec<Entry>,
 }
 
-/// Some bytes: a file of their own, or a stretch of the body.
+/// Some bytes: a file, or a range of the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub name: String,

@@ -1,32 +1,47 @@
-//! The folder of checkpoints: saving, finding the newest good one, removing what is no longer needed.
+//! The folder of checkpoints: saving, loading the newest intact one (every byte is checked against its digest), removing
+//! files that are no longer needed.
 
 use super::CheckpointError;
-use super::disk::{Disk, RealDisk};
-use super::load::{Loaded, LoadedSections, REPLAY_TAIL, load, load_sections, manifest_paths, read_manifest};
 use super::manifest::{Entry, FORMAT, Manifest};
 use sane_env::{AgentSteps, EnvSpec};
 use sane_replay::Replay;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How many checkpoints are kept: if the newest turns out damaged, the one before stands in.
+/// Number of checkpoints kept: if the newest is damaged, the one before is used.
 const KEPT: usize = 2;
 
-/// A file being written has this before its name.
+/// Prefix of a file that is being written.
 const TEMPORARY: &str = "new-";
 
-/// Beginnings of the names of files that are the store's to remove.
+/// Prefixes of the files that the store may remove.
 const OWN: [&str; 4] = ["checkpoint-", "body-", "replay-", TEMPORARY];
+
+/// Name of the section that holds the replay's counters and its open segment.
+const REPLAY_TAIL: &str = "replay-tail";
 
 /// A checkpoint with its manifest, if there is any.
 type Newest<T> = Result<Option<(Manifest, T)>, CheckpointError>;
 
-/// The checkpoints of one run. Who saves holds the run's lock; reading needs none.
+/// A checkpoint in memory.
+#[derive(Debug)]
+pub struct Loaded {
+    pub interactions: AgentSteps,
+    /// The named sections, in the order they were saved in.
+    pub sections: Vec<(String, Vec<u8>)>,
+    pub replay: Replay,
+}
+
+/// The interaction of a checkpoint, and its named sections.
+pub type LoadedSections = (AgentSteps, Vec<(String, Vec<u8>)>);
+
+/// The checkpoints of one run. Saving needs the run's lock, reading does not.
 pub struct CheckpointStore {
     folder: PathBuf,
     disk: Box<dyn Disk>,
-    /// The good checkpoints, oldest first.
+    /// Manifests of the intact checkpoints, oldest first.
     kept: Vec<Manifest>,
     /// Segments of the run's replay that are on the disk already, by number.
     segments: BTreeMap<u64, Entry>,
@@ -34,13 +49,13 @@ pub struct CheckpointStore {
 }
 
 impl CheckpointStore {
-    /// The store in this folder, for a run that will save; the folder is made if it is not there.
+    /// Opens the store for saving; creates the folder.
     pub fn open(folder: &Path) -> Result<Self, CheckpointError> {
         fs::create_dir_all(folder).map_err(|source| CheckpointError::write(folder, 0, source))?;
         Self::open_on(folder, Box::new(RealDisk))
     }
 
-    /// The store in this folder, for reading.
+    /// Opens the store for reading.
     pub fn open_read_only(folder: &Path) -> Result<Self, CheckpointError> {
         Self::open_on(folder, Box::new(RealDisk))
     }
@@ -52,8 +67,8 @@ impl CheckpointStore {
         Ok(store)
     }
 
-    /// The newest checkpoint that is whole, if there is any checkpoint. Damaged ones are passed over and
-    /// [said](Self::warnings); the next [`save`](Self::save) removes them.
+    /// The newest intact checkpoint, if there is any checkpoint. Damaged ones are skipped and reported by
+    /// [`warnings`](Self::warnings); the next [`save`](Self::save) removes them.
     pub fn load_latest(&mut self, capacity: usize, spec: &EnvSpec) -> Result<Option<Loaded>, CheckpointError> {
         let found = self.newest(|folder, manifest| load(folder, manifest, capacity, spec))?;
         let Some((manifest, loaded)) = found else { return Ok(None) };
@@ -83,14 +98,14 @@ impl CheckpointStore {
         let path = self.folder.join(Manifest::file_name(wanted));
         match read_manifest(&path) {
             Err(CheckpointError::Missing { .. }) => {
-                let there = self.kept.iter().map(|manifest| manifest.interactions).collect();
-                Err(CheckpointError::NotThere { folder: self.folder.clone(), wanted: wanted.0, there })
+                let available = self.kept.iter().map(|manifest| manifest.interactions).collect();
+                Err(CheckpointError::NoSuch { folder: self.folder.clone(), wanted: wanted.0, available })
             }
             other => other,
         }
     }
 
-    /// What the last load had to pass over, and why: one sentence each.
+    /// The damaged checkpoints that the last load skipped: one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
     }
@@ -106,7 +121,7 @@ impl CheckpointStore {
         let manifest = self.write_contents(now, sections, replay).inspect_err(|_| self.remove_unneeded())?;
         let written = self.write_file(&Manifest::file_name(now), &[manifest.to_text().as_bytes()]);
         written.inspect_err(|_| self.remove_unneeded())?;
-        self.settle()?;
+        self.sync_names()?;
         self.kept.retain(|kept| kept.interactions != now);
         self.kept.push(manifest);
         self.kept.drain(..self.kept.len().saturating_sub(KEPT));
@@ -114,12 +129,12 @@ impl CheckpointStore {
         Ok(())
     }
 
-    /// What `read` makes of the newest checkpoint that it finds whole, and its manifest.
+    /// The newest checkpoint that `read` finds intact, and its manifest.
     fn newest<T>(&mut self, read: impl Fn(&Path, &Manifest) -> Result<T, CheckpointError>) -> Newest<T> {
         loop {
             let paths = manifest_paths(&self.folder)?;
             match self.newest_of(&paths, &read) {
-                // A run that is saving while we read removes old files: then there is a newer checkpoint to try.
+                // A run that saves meanwhile removes old files; then there is a newer checkpoint to try.
                 Err(CheckpointError::NoneUsable { .. }) if manifest_paths(&self.folder)? != paths => {}
                 result => return result,
             }
@@ -155,7 +170,7 @@ impl CheckpointStore {
         }
     }
 
-    /// Everything but the manifest, durable when it returns.
+    /// Writes everything but the manifest; durable when it returns.
     fn write_contents(
         &mut self,
         now: AgentSteps,
@@ -187,13 +202,13 @@ impl CheckpointStore {
         let digests: String = entries.iter().map(|entry| &entry.blake3[..]).collect();
         let body = format!("body-{:012}-{}.bin", now.0, &blake3::hash(digests.as_bytes()).to_hex()[..16]);
         self.write_file(&body, &sections.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())?;
-        self.settle()?;
+        self.sync_names()?;
         self.segments = segments;
         let segments = self.segments.values().cloned().collect();
         Ok(Manifest { format: FORMAT, interactions: now, body, sections: entries, segments })
     }
 
-    /// Written beside its place and renamed: under its own name a file is always whole.
+    /// Writes a temporary file and renames it: under its own name a file is always complete.
     fn write_file(&mut self, name: &str, pieces: &[&[u8]]) -> Result<(), CheckpointError> {
         let (temporary, path) = (self.folder.join(format!("{TEMPORARY}{name}")), self.folder.join(name));
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
@@ -203,12 +218,12 @@ impl CheckpointStore {
             .map_err(|source| CheckpointError::write(&path, bytes, source))
     }
 
-    fn settle(&mut self) -> Result<(), CheckpointError> {
-        self.disk.settle_names(&self.folder).map_err(|source| CheckpointError::write(&self.folder, 0, source))
+    fn sync_names(&mut self) -> Result<(), CheckpointError> {
+        self.disk.sync_names(&self.folder).map_err(|source| CheckpointError::write(&self.folder, 0, source))
     }
 
-    /// Removes what no kept checkpoint names. Manifests go first, and for good, before any file they name: no crash may
-    /// leave one that points to nothing. What cannot be removed now is tried again after the next save.
+    /// Removes files that no kept manifest names. Manifests are removed durably before the files they name: no crash may
+    /// leave one that names missing files. What cannot be removed now is tried again after the next save.
     fn remove_unneeded(&mut self) {
         let needed: BTreeSet<String> = self.kept.iter().flat_map(Manifest::file_names).collect();
         self.segments.retain(|_, segment| needed.contains(&segment.name));
@@ -218,12 +233,130 @@ impl CheckpointStore {
             .filter(|name| OWN.iter().any(|own| name.starts_with(own)) && !needed.contains(name));
         let (manifests, others): (Vec<String>, Vec<String>) =
             unneeded.partition(|name| name.starts_with("checkpoint-"));
-        let gone = manifests.iter().all(|name| self.disk.remove(&self.folder.join(name)).is_ok());
-        if gone && (manifests.is_empty() || self.settle().is_ok()) {
+        let removed = manifests.iter().all(|name| self.disk.remove(&self.folder.join(name)).is_ok());
+        if removed && (manifests.is_empty() || self.sync_names().is_ok()) {
             for name in others {
-                // Left behind, it costs room and nothing else.
+                // A file left behind only takes disk space.
                 let _ = self.disk.remove(&self.folder.join(name));
             }
         }
+    }
+}
+
+/// The manifests in a folder, newest first; none if the folder is missing.
+fn manifest_paths(folder: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(CheckpointError::read(folder, source)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|source| CheckpointError::read(folder, source))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("checkpoint-") && name.ends_with(".toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(paths)
+}
+
+fn read_manifest(path: &Path) -> Result<Manifest, CheckpointError> {
+    let bytes = fs::read(path).map_err(|source| CheckpointError::read(path, source))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| CheckpointError::Damaged { path: path.into(), what: "it is not text".into() })?;
+    Manifest::from_text(path, &text)
+}
+
+/// Reads everything a manifest names.
+fn load(folder: &Path, manifest: &Manifest, capacity: usize, spec: &EnvSpec) -> Result<Loaded, CheckpointError> {
+    let mut sections = read_body(folder, manifest)?;
+    let path = folder.join(Manifest::file_name(manifest.interactions));
+    let Some((_, tail)) = sections.pop_if(|(name, _)| name == REPLAY_TAIL) else {
+        return Err(CheckpointError::Damaged { path, what: format!("it names no section {REPLAY_TAIL}") });
+    };
+    let mut unread = None;
+    let segments = manifest.segments.iter().map_while(|entry| match read_file(folder, entry) {
+        Ok(bytes) => Some(bytes),
+        Err(error) => {
+            unread = Some(error);
+            None
+        }
+    });
+    let replay = Replay::restore(capacity, spec, &tail, segments);
+    // An unreadable segment is the cause of an error of the replay.
+    if let Some(error) = unread {
+        return Err(error);
+    }
+    let replay = replay.map_err(|source| CheckpointError::Replay { path, source })?;
+    Ok(Loaded { interactions: manifest.interactions, sections, replay })
+}
+
+/// Reads the named sections of a manifest and nothing of its replay.
+fn load_sections(folder: &Path, manifest: &Manifest) -> Result<LoadedSections, CheckpointError> {
+    let mut sections = read_body(folder, manifest)?;
+    sections.retain(|(name, _)| name != REPLAY_TAIL);
+    Ok((manifest.interactions, sections))
+}
+
+fn read_body(folder: &Path, manifest: &Manifest) -> Result<Vec<(String, Vec<u8>)>, CheckpointError> {
+    let path = folder.join(&manifest.body);
+    let body = fs::read(&path).map_err(|source| CheckpointError::read(&path, source))?;
+    let written: u64 = manifest.sections.iter().map(|entry| entry.bytes).sum();
+    if body.len() as u64 != written {
+        let what = format!("it has {} bytes where {written} were written", body.len());
+        return Err(CheckpointError::Damaged { path, what });
+    }
+    let mut rest = &body[..];
+    let mut sections = Vec::new();
+    for entry in &manifest.sections {
+        let (bytes, after) = rest.split_at(entry.bytes as usize);
+        entry.check(&path, bytes)?;
+        sections.push((entry.name.clone(), bytes.to_vec()));
+        rest = after;
+    }
+    Ok(sections)
+}
+
+fn read_file(folder: &Path, entry: &Entry) -> Result<Vec<u8>, CheckpointError> {
+    let path = folder.join(&entry.name);
+    let bytes = fs::read(&path).map_err(|source| CheckpointError::read(&path, source))?;
+    entry.check(&path, &bytes)?;
+    Ok(bytes)
+}
+
+/// The file operations of a store: a trait, so that tests can have a disk that fills up, fails or loses power.
+pub(crate) trait Disk: Send {
+    /// Writes a new file and returns when its bytes are on the disk.
+    fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()>;
+    /// Gives a file its name, replacing what had it.
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Returns when all renames and removals in the folder are on the disk.
+    fn sync_names(&mut self, folder: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&mut self, path: &Path) -> io::Result<()>;
+}
+
+/// The disk of this machine.
+pub(crate) struct RealDisk;
+
+impl Disk for RealDisk {
+    fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()> {
+        let mut file = File::create(path)?;
+        pieces.iter().try_for_each(|piece| file.write_all(piece))?;
+        file.sync_all()
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn sync_names(&mut self, folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+
+    fn remove(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
     }
 }

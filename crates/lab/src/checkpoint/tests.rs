@@ -1,4 +1,4 @@
-//! What a store promises while nothing crashes, and what it says about files that are not as they were written.
+//! Guarantees of a store without crashes, and its errors for files that were altered.
 
 use super::manifest::Manifest;
 use super::{CheckpointError, CheckpointStore, Loaded};
@@ -27,11 +27,11 @@ impl ToyRun {
     pub fn at(interactions: u64) -> Self {
         let mut run = Self { replay: Replay::new(CAPACITY, &Self::spec()), frames: Stream::named(1, "frames") };
         run.replay.begin_episode(&[0; 30]);
-        run.go_on(interactions);
+        run.advance(interactions);
         run
     }
 
-    pub fn go_on(&mut self, interactions: u64) {
+    pub fn advance(&mut self, interactions: u64) {
         for _ in 0..interactions {
             let mut frame = [0; 30];
             frame[self.frames.below(30) as usize] = self.frames.below(256) as u8;
@@ -75,7 +75,7 @@ fn saved(count: u64) -> (TempDir, PathBuf) {
     let mut store = CheckpointStore::open(&path).expect("the folder is writable");
     let mut run = ToyRun::at(0);
     for _ in 0..count {
-        run.go_on(INTERVAL);
+        run.advance(INTERVAL);
         run.save(&mut store).expect("there is room");
     }
     (folder, path)
@@ -89,7 +89,7 @@ fn files(folder: &Path, beginning: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Saves five checkpoints, harms the newest by `harm`, and expects the one before, with a warning that says `said`.
+/// Saves five checkpoints, harms the newest by `harm`, and expects the one before, with a warning that contains `said`.
 fn check_falls_back(harm: impl Fn(&Path), said: &str) {
     let (_guard, folder) = saved(5);
     harm(&folder);
@@ -185,7 +185,7 @@ fn a_run_that_fell_back_goes_on_and_replaces_what_was_damaged() {
     let mut store = CheckpointStore::open(&folder).expect("writable");
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("whole").expect("there is one");
     let mut run = ToyRun::at(loaded.interactions.0);
-    run.go_on(INTERVAL);
+    run.advance(INTERVAL);
     run.save(&mut store).expect("there is room");
     let (again, warnings) = load_latest(&folder);
     let again = again.expect("whole").expect("there is one");

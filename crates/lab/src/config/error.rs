@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! Errors of configurations.
 
 use sane_agent::AgentError;
 use sane_minigames::MinigameError;
@@ -7,7 +7,6 @@ use std::path::PathBuf;
 /// A configuration that cannot be run, by key.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// No such key.
     #[error("unknown key {key} in {place}{}; `sane config keys` lists them", did_you_mean(.suggestion))]
     UnknownKey {
         /// The key as written.
@@ -22,43 +21,26 @@ pub enum ConfigError {
     UnknownName {
         /// What was named: `agent`, `preset`, `world`.
         kind: &'static str,
-        /// The name as typed.
         name: String,
         /// The name that was probably meant.
         suggestion: Option<String>,
     },
     /// A value outside its range.
     #[error("{key} = {value} is not possible; expected {expected}")]
-    OutOfRange {
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        value: String,
-        /// What it may be.
-        expected: String,
-    },
+    OutOfRange { key: &'static str, value: String, expected: String },
     /// A value of the wrong type, or a key that this agent does not have.
     #[error("{place}: {reason}")]
     Unreadable {
         /// Where it was written.
         place: String,
-        /// What the parser said.
         reason: String,
     },
     /// `--set` without `=`.
     #[error("--set {text}: expected key=value, for example --set learner.gamma=0.99")]
-    NotAnAssignment {
-        /// What was given.
-        text: String,
-    },
+    NotAnAssignment { text: String },
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// The agent's own settings.
     #[error("learner: {0}")]
     Learner(#[from] AgentError),

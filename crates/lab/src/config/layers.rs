@@ -65,7 +65,7 @@ impl Layers {
         self.table(place, table)
     }
 
-    /// Adds the assignments of a table that stands in `place`.
+    /// Adds the assignments of a table; `place` names its origin in errors.
     pub fn table(&mut self, place: String, table: Table) -> Result<(), ConfigError> {
         for key in flatten_table(&table).into_keys() {
             let is_known = keys().iter().any(|known| known.name == key) || key.starts_with("world.kwargs.");
@@ -115,7 +115,7 @@ pub fn differences(first: &RunConfig, second: &RunConfig) -> Differences {
         .collect()
 }
 
-/// The error for an agent nobody knows.
+/// The error for an unknown agent.
 pub(crate) fn unknown_agent(name: &str) -> ConfigError {
     let suggestion = closest_name(name, catalogue().iter().map(|entry| entry.name)).map(str::to_owned);
     ConfigError::UnknownName { kind: "agent", name: name.into(), suggestion }

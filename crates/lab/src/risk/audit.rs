@@ -1,11 +1,15 @@
-//! Is low σ high risk? States of an evaluation, evenly sampled in time, each with its futures after every action. States
-//! are worked on side by side; what each gives follows from its number and the start seed alone.
+//! Is low σ high risk? States of an evaluation, evenly sampled in time, each with its futures after every action: the
+//! action is tried in a copy of the world and the policy plays on. Many such futures show how much a random action costs
+//! and how often it loses a life that the best action keeps. States are processed in parallel; the result of each follows
+//! from its number and the start seed alone.
 
-use super::future::{FutureSettings, avoidable, futures};
-use super::{Future, Look};
+use super::RiskProbe;
 use crate::LabError;
-use crate::evaluate::alone;
-use sane_env::{Environment, FrameStack, Stream};
+use crate::config::RewardForm;
+use crate::evaluate::single_threaded;
+use crate::interaction::Rollout;
+use sane_agent::{ActMode, Policy};
+use sane_env::{Action, Environment, FrameStack, Stream, WorldFault};
 use sane_record::{ActionFutures, AuditSettings, AuditedState, RiskAudit, SeenState};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// continuations of an action would be one. It is the one of the usual DQN evaluation (Mnih et al. 2015).
 const EPSILON_WITHOUT_CHANCE: f32 = 0.05;
 
-/// What is to be measured.
+/// Settings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Audit {
     /// States to sample.
@@ -27,51 +31,51 @@ pub struct Audit {
     pub horizon: u64,
     /// Probability of a random action while the policy plays on; by default 0 in worlds with chance, else 0.05.
     pub epsilon: Option<f32>,
-    /// States worked on at the same time.
+    /// States processed in parallel.
     pub threads: usize,
 }
 
-/// A state with all that is needed to go on from it.
+/// A state with the copy of the world to continue from.
 struct Sample {
     state: SeenState,
     world: Box<dyn Environment>,
     stack: FrameStack,
 }
 
-/// Measures. `progress` hears how many states are done, of how many; none if stopped.
+/// Runs an audit. `progress` gets the number of states done and of all; `None` if stopped.
 pub fn audit(
-    look: &Look<'_>,
+    probe: &RiskProbe<'_>,
     wanted: &Audit,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Option<RiskAudit>, LabError> {
-    let mut asked = look.source.make(0)?;
-    if !asked.exact_snapshots() {
+    let mut world = probe.source.make(0)?;
+    if !world.exact_snapshots() {
         let reason =
             "its state cannot be copied, so no other action can be tried in it; audit an Atari game or a small world";
-        return Err(LabError::World { name: asked.spec().name.clone(), reason: reason.into() });
+        return Err(LabError::World { name: world.spec().name.clone(), reason: reason.into() });
     }
-    let has_chance = asked.redraw_chance(&mut Stream::named(0, "asked only"));
+    let has_chance = world.redraw_chance(&mut Stream::named(0, "asked only"));
     let mut samples = Vec::new();
-    let mut places = places(look.start_seed, wanted).into_iter().peekable();
-    let watched = look.watch(wanted.interactions, |view, state, before| {
-        if places.next_if_eq(&before).is_some() {
+    let mut sample_points = sample_points(probe.start_seed, wanted).into_iter().peekable();
+    let observed = probe.observe(wanted.interactions, |view, state, before| {
+        if sample_points.next_if_eq(&before).is_some() {
             let mut stack = FrameStack::new(view.world.spec());
             view.state.chunks_exact(view.world.spec().frame.bytes()).for_each(|frame| stack.push(frame));
             samples.push(Sample { state, world: view.world.fork(), stack });
         }
     })?;
-    let Some(watched) = watched else { return Ok(None) };
+    let Some(observed) = observed else { return Ok(None) };
     let epsilon = wanted.epsilon.unwrap_or(if has_chance { 0.0 } else { EPSILON_WITHOUT_CHANCE });
-    let config = &look.trained.config;
+    let config = &probe.trained.config;
     let settings = FutureSettings {
-        // Without any chance one continuation says it all.
+        // Without any randomness all continuations are equal.
         continuations: if has_chance || 0.0 < epsilon { wanted.continuations } else { 1 },
         horizon: wanted.horizon,
         gamma: f64::from(config.learner.gamma),
         rewards: config.replay.rewards,
         epsilon,
     };
-    let Some(states) = all_futures(look, samples, &settings, wanted.threads, progress)? else { return Ok(None) };
+    let Some(states) = all_futures(probe, samples, &settings, wanted.threads, progress)? else { return Ok(None) };
     let settings = AuditSettings {
         continuations: settings.continuations,
         horizon_interactions: settings.horizon,
@@ -80,11 +84,11 @@ pub fn audit(
         epsilon: f64::from(epsilon),
         world_has_chance: has_chance,
     };
-    Ok(Some(RiskAudit { subject: look.subject(&watched), settings, states }))
+    Ok(Some(RiskAudit { subject: probe.subject(&observed), settings, states }))
 }
 
-/// The interactions to sample: one at a random place of each of as many equal stretches as states are wanted.
-fn places(start_seed: u64, wanted: &Audit) -> Vec<u64> {
+/// The interactions to sample: stratified, one at a random position of each of as many equal intervals as states wanted.
+fn sample_points(start_seed: u64, wanted: &Audit) -> Vec<u64> {
     let mut stream = Stream::named(start_seed, "risk/places");
     let count = (wanted.states as u64).min(wanted.interactions);
     let start = |i: u64| i * wanted.interactions / count;
@@ -92,7 +96,7 @@ fn places(start_seed: u64, wanted: &Audit) -> Vec<u64> {
 }
 
 fn all_futures(
-    look: &Look<'_>,
+    probe: &RiskProbe<'_>,
     samples: Vec<Sample>,
     settings: &FutureSettings,
     threads: usize,
@@ -101,11 +105,11 @@ fn all_futures(
     let total = samples.len();
     let slots: Vec<Mutex<(Option<Sample>, Option<AuditedState>)>> =
         samples.into_iter().map(|sample| Mutex::new((Some(sample), None))).collect();
-    let (given_out, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (assigned, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     // Only these are shared between threads; the world of a run is not.
-    let (policy, start_seed, stop) = (look.trained.learner.policy(), look.start_seed, look.stop);
+    let (policy, start_seed, stop) = (probe.trained.learner.policy(), probe.start_seed, probe.stop);
     let work = || -> Result<(), LabError> {
-        while let Some(slot) = slots.get(given_out.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(slot) = slots.get(assigned.fetch_add(1, Ordering::Relaxed)) {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -121,7 +125,7 @@ fn all_futures(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(|| alone(work))).collect();
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(|| single_threaded(work))).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
     })?;
     Ok(slots.into_iter().map(|slot| slot.into_inner().expect("no worker panics").1).collect())
@@ -139,4 +143,146 @@ fn audited(state: SeenState, table: &[Vec<Future>]) -> AuditedState {
         .collect();
     let avoidable = avoidable(table);
     AuditedState { state, futures, risk_return: avoidable.return_loss, risk_harm: avoidable.harm }
+}
+
+/// Settings of futures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FutureSettings {
+    /// Futures per action.
+    pub continuations: usize,
+    /// Interactions at most, the tried action included.
+    pub horizon: u64,
+    pub gamma: f64,
+    pub rewards: RewardForm,
+    /// Probability of a random action while the policy plays on; chance is needed where the world has none.
+    pub epsilon: f32,
+}
+
+/// One future.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Future {
+    /// Discounted return up to the horizon, or to the first loss.
+    pub discounted_return: f64,
+    /// Whether a life or the game was lost within the horizon.
+    pub harmed: bool,
+}
+
+/// What the best action of a state avoids compared with a random one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Avoidable {
+    /// Return of the best action above that of a random one.
+    pub return_loss: f64,
+    /// Chance of harm after a random action above that after the best one.
+    pub harm: f64,
+}
+
+/// The futures of every action of a state, `[action][continuation]`. Continuation k draws the same chance whatever the
+/// action, so that actions are compared, not luck.
+pub fn futures(
+    policy: &mut Policy,
+    world: &dyn Environment,
+    stack: &FrameStack,
+    settings: &FutureSettings,
+    seed: u64,
+) -> Result<Vec<Vec<Future>>, WorldFault> {
+    let actions = world.spec().actions.len() as u16;
+    let play = |policy: &mut Policy, action: u16, continuation: usize| {
+        let stream = |name: &str| Stream::named(seed, &format!("risk/{name}/{continuation}"));
+        let mut world = world.fork();
+        world.redraw_chance(&mut stream("chance"));
+        let rollout = Rollout::resume(world, stack.clone());
+        future(policy, rollout, Action(action), settings, &mut stream("policy"))
+    };
+    (0..actions).map(|action| (0..settings.continuations).map(|k| play(policy, action, k)).collect()).collect()
+}
+
+fn future(
+    policy: &mut Policy,
+    mut rollout: Rollout,
+    first: Action,
+    settings: &FutureSettings,
+    noise: &mut Stream,
+) -> Result<Future, WorldFault> {
+    let mode = ActMode::EpsilonGreedy { epsilon: settings.epsilon };
+    let (mut action, mut discount, mut discounted_return) = (first, 1.0, 0.0);
+    for t in 0..settings.horizon {
+        if 0 < t {
+            action = policy.act(rollout.state(), mode, noise).action;
+        }
+        let step = rollout.step(action, None, &mut ())?;
+        discounted_return += discount * f64::from(settings.rewards.of(step.reward));
+        discount *= settings.gamma;
+        if step.ending.is_terminal() || step.ending.ends_episode() {
+            return Ok(Future { discounted_return, harmed: step.ending.is_terminal() });
+        }
+    }
+    Ok(Future { discounted_return, harmed: false })
+}
+
+/// The advantage of the best action over a random one.
+///
+/// The best action is chosen by the other continuations (of equal returns, the one with less harm) and measured by this
+/// one, then the mean is taken over all continuations: the largest of some noisy means would be too large, and more so
+/// in states whose futures vary more.
+pub fn avoidable(futures: &[Vec<Future>]) -> Avoidable {
+    let continuations = futures.first().map_or(0, Vec::len);
+    assert!(0 < continuations, "avoidable: no future");
+    let harm = |future: &Future| f64::from(u8::from(future.harmed));
+    let value_of = |pick: fn(&Future) -> f64, action: usize, left_out: usize| -> f64 {
+        let others = |k: &usize| continuations == 1 || *k != left_out;
+        (0..continuations).filter(others).map(|k| pick(&futures[action][k])).sum()
+    };
+    let mut sum = Avoidable { return_loss: 0.0, harm: 0.0 };
+    for k in 0..continuations {
+        let value = |action: usize| {
+            (
+                value_of(|future| future.discounted_return, action, k),
+                -value_of(|f| f64::from(u8::from(f.harmed)), action, k),
+            )
+        };
+        let best = (1..futures.len()).fold(0, |best, action| if value(best) < value(action) { action } else { best });
+        let mean = |pick: fn(&Future) -> f64| {
+            futures.iter().map(|futures| pick(&futures[k])).sum::<f64>() / futures.len() as f64
+        };
+        sum.return_loss += futures[best][k].discounted_return - mean(|future| future.discounted_return);
+        sum.harm += mean(|future| f64::from(u8::from(future.harmed))) - harm(&futures[best][k]);
+    }
+    Avoidable { return_loss: sum.return_loss / continuations as f64, harm: sum.harm / continuations as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &[&[(f64, bool)]]) -> Vec<Vec<Future>> {
+        let future = |&(discounted_return, harmed): &(f64, bool)| Future { discounted_return, harmed };
+        rows.iter().map(|row| row.iter().map(future).collect()).collect()
+    }
+
+    #[test]
+    fn the_risk_is_the_best_action_above_the_mean_of_all() {
+        // Returns 3, 0, 0: mean 1, so a random action loses 2; two of three actions die.
+        let avoidable = avoidable(&table(&[&[(3.0, false); 2], &[(0.0, true); 2], &[(0.0, true); 2]]));
+        assert_eq!(avoidable, Avoidable { return_loss: 2.0, harm: 2.0 / 3.0 });
+    }
+
+    #[test]
+    fn harm_that_no_action_avoids_is_no_risk() {
+        let avoidable = avoidable(&table(&[&[(1.0, true)], &[(1.0, true)]]));
+        assert_eq!(avoidable, Avoidable { return_loss: 0.0, harm: 0.0 });
+    }
+
+    #[test]
+    fn of_equal_returns_the_less_harmful_action_is_the_best() {
+        let avoidable = avoidable(&table(&[&[(0.0, true); 2], &[(0.0, false); 2]]));
+        assert_eq!(avoidable, Avoidable { return_loss: 0.0, harm: 0.5 });
+    }
+
+    #[test]
+    fn luck_alone_gives_no_risk_since_the_best_is_chosen_by_the_other_futures() {
+        // Each action wins once by luck. By the other continuation the loser of this one looks best, so the estimate is
+        // −½ here; the plain "largest mean minus mean" would be 0 and, with luckier draws, above it.
+        let avoidable = avoidable(&table(&[&[(1.0, false), (0.0, false)], &[(0.0, false), (1.0, false)]]));
+        assert_eq!(avoidable.return_loss, -0.5);
+    }
 }

@@ -1,14 +1,14 @@
-//! An episode picture by picture, with what the policy thought of each.
+//! An episode picture by picture, with the action values and σ of each state.
 
-use super::{Look, seen};
+use super::{RiskProbe, state_record};
 use crate::LabError;
 use crate::evaluate::play_episode;
 use sane_env::Picture;
 use sane_record::SeenState;
 
-/// Which part of which episode.
+/// A range of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filming {
+pub struct FilmRange {
     /// Number of the episode.
     pub episode: u64,
     /// Interactions to skip at its beginning.
@@ -21,41 +21,39 @@ pub struct Filming {
 pub struct Film {
     /// Its pictures in order.
     pub frames: Vec<FilmFrame>,
-    /// Whether the episode went on after the last of them.
+    /// Whether the episode continued after the last of them.
     pub was_cut: bool,
 }
 
 /// One picture.
 pub struct FilmFrame {
-    /// What is seen.
     pub picture: Picture,
-    /// What the policy made of it.
     pub state: SeenState,
     /// Return of the episode before this interaction.
     pub return_raw: f64,
 }
 
-/// Films. `progress` hears how many interactions are done, of at most how many; none if stopped.
-pub fn film(look: &Look<'_>, filming: Filming, progress: impl Fn(u64, u64)) -> Result<Option<Film>, LabError> {
-    look.check()?;
-    let (mut frames, mut was_cut, last) = (Vec::new(), false, filming.from + filming.length);
-    let mut policy = look.trained.learner.policy();
-    let number = filming.episode;
-    let mode = look.noise.act_mode();
-    let episode = play_episode(&mut policy, look.source, look.start_seed, number, mode, &mut |view, decision| {
-        let place = view.episode.interactions;
-        was_cut = last <= place;
-        if was_cut || look.is_stopped() {
+/// Records a film. `progress` gets the number of interactions done and of all; `None` if stopped.
+pub fn film(probe: &RiskProbe<'_>, range: FilmRange, progress: impl Fn(u64, u64)) -> Result<Option<Film>, LabError> {
+    probe.check()?;
+    let (mut frames, mut was_cut, last) = (Vec::new(), false, range.from + range.length);
+    let mut policy = probe.trained.learner.policy();
+    let number = range.episode;
+    let mode = probe.noise.act_mode();
+    let episode = play_episode(&mut policy, probe.source, probe.start_seed, number, mode, &mut |view, decision| {
+        let position = view.episode.interactions;
+        was_cut = last <= position;
+        if was_cut || probe.is_stopped() {
             return false;
         }
-        if filming.from <= place {
-            let state = seen(view, decision, number);
+        if range.from <= position {
+            let state = state_record(view, decision, number);
             frames.push(FilmFrame { picture: view.world.picture(), state, return_raw: view.episode.return_raw });
         }
-        progress(place + 1, last);
+        progress(position + 1, last);
         true
     })?;
-    if look.is_stopped() {
+    if probe.is_stopped() {
         return Ok(None);
     }
     if frames.is_empty() {

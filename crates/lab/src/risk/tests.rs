@@ -4,11 +4,11 @@ use super::*;
 use crate::preset::Preset;
 use crate::world::tests::source;
 
-fn with_run<T>(world: &str, agent: &str, then: impl FnOnce(&Look<'_>) -> T) -> T {
+fn with_run<T>(world: &str, agent: &str, then: impl FnOnce(&RiskProbe<'_>) -> T) -> T {
     let source = source(world).unwrap();
-    let trained = Trained::untrained(&Preset::Minatar.config(world, agent).unwrap(), &source).unwrap();
+    let trained = TrainedAgent::untrained(&Preset::Minatar.config(world, agent).unwrap(), &source).unwrap();
     let stop = AtomicBool::new(false);
-    then(&Look { trained: &trained, source: &source, noise: NoiseMode::Off, start_seed: 3, stop: &stop })
+    then(&RiskProbe { trained: &trained, source: &source, noise: NoiseMode::Off, start_seed: 3, stop: &stop })
 }
 
 const AUDIT: Audit = Audit { states: 40, interactions: 400, continuations: 2, horizon: 5, epsilon: None, threads: 1 };
@@ -17,7 +17,7 @@ const AUDIT: Audit = Audit { states: 40, interactions: 400, continuations: 2, ho
 fn an_agent_without_a_sigma_of_the_state_is_refused_with_those_that_have_one() {
     for agent in ["eps-greedy", "noisynet", "sane-constant"] {
         let wanted = Gallery { states: 1, interactions: 10, apart: 1 };
-        let found = with_run("risky-road", agent, |look| gallery(look, wanted, |_, _| ()).err().unwrap().to_string());
+        let found = with_run("risky-road", agent, |probe| gallery(probe, wanted, |_, _| ()).err().unwrap().to_string());
         assert!(found.starts_with(&format!("{agent} has no σ(s)")) && found.contains("sane, q-sane"), "{found}");
         assert!(!found.contains("noisynet,") && !found.contains("sane-constant,"), "{found}");
     }
@@ -27,8 +27,8 @@ fn an_agent_without_a_sigma_of_the_state_is_refused_with_those_that_have_one() {
 fn a_gallery_shows_the_ends_of_the_scale_in_order_and_repeats() {
     for world in ["risky-road", "minatar/seaquest", "deep-sea/5"] {
         let wanted = Gallery { states: 3, interactions: 300, apart: 4 };
-        let found = || with_run(world, "q-sane", |look| gallery(look, wanted, |_, _| ()).unwrap().unwrap());
-        let GalleryFound { gallery, pictures } = found();
+        let found = || with_run(world, "q-sane", |probe| gallery(probe, wanted, |_, _| ()).unwrap().unwrap());
+        let GalleryWithPictures { gallery, pictures } = found();
         assert_eq!((&gallery, &pictures), (&found().gallery, &found().pictures), "{world}");
         assert_eq!(pictures.len(), gallery.smallest.len() + gallery.largest.len());
         let sigmas =
@@ -45,7 +45,7 @@ fn a_gallery_shows_the_ends_of_the_scale_in_order_and_repeats() {
 #[test]
 fn an_audit_is_the_same_at_any_number_of_threads() {
     let measure = |threads| {
-        with_run("risky-road", "sane", |look| audit(look, &Audit { threads, ..AUDIT }, |_, _| ()).unwrap().unwrap())
+        with_run("risky-road", "sane", |probe| audit(probe, &Audit { threads, ..AUDIT }, |_, _| ()).unwrap().unwrap())
     };
     let alone = measure(1);
     assert_eq!(alone.states.len(), 40);
@@ -54,8 +54,8 @@ fn an_audit_is_the_same_at_any_number_of_threads() {
 
 #[test]
 fn at_a_horizon_of_one_step_the_harm_found_is_that_of_the_true_risk() {
-    let found = with_run("risky-road/9", "sane", |look| {
-        audit(look, &Audit { states: 200, interactions: 2_000, horizon: 1, ..AUDIT }, |_, _| ()).unwrap().unwrap()
+    let found = with_run("risky-road/9", "sane", |probe| {
+        audit(probe, &Audit { states: 200, interactions: 2_000, horizon: 1, ..AUDIT }, |_, _| ()).unwrap().unwrap()
     });
     // A crash now that another action avoids is part of the true risk, which also counts crashes that come later.
     assert!(found.states.iter().all(|audited| audited.risk_harm <= audited.state.true_risk.unwrap() + 1e-9));
@@ -67,7 +67,7 @@ fn at_a_horizon_of_one_step_the_harm_found_is_that_of_the_true_risk() {
 fn a_world_without_chance_gets_its_chance_from_random_actions_or_one_future_only() {
     let settings = |epsilon| {
         let wanted = Audit { epsilon, states: 5, interactions: 20, ..AUDIT };
-        with_run("deep-sea/5", "sane", |look| audit(look, &wanted, |_, _| ()).unwrap().unwrap()).settings
+        with_run("deep-sea/5", "sane", |probe| audit(probe, &wanted, |_, _| ()).unwrap().unwrap()).settings
     };
     let (by_default, none) = (settings(None), settings(Some(0.0)));
     assert_eq!((by_default.epsilon as f32, by_default.continuations), (0.05, 2));
@@ -76,14 +76,14 @@ fn a_world_without_chance_gets_its_chance_from_random_actions_or_one_future_only
 
 #[test]
 fn a_film_is_the_part_of_the_episode_that_was_asked_for() {
-    with_run("risky-road", "sane", |look| {
-        let whole = film(look, Filming { episode: 1, from: 0, length: 600 }, |_, _| ()).unwrap().unwrap();
+    with_run("risky-road", "sane", |probe| {
+        let whole = film(probe, FilmRange { episode: 1, from: 0, length: 600 }, |_, _| ()).unwrap().unwrap();
         assert!(!whole.was_cut && 3 < whole.frames.len());
-        let part = film(look, Filming { episode: 1, from: 1, length: 2 }, |_, _| ()).unwrap().unwrap();
+        let part = film(probe, FilmRange { episode: 1, from: 1, length: 2 }, |_, _| ()).unwrap().unwrap();
         assert!(part.was_cut);
         assert_eq!(part.frames.iter().map(|frame| frame.state.interaction).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(part.frames[0].picture, whole.frames[1].picture);
-        let beyond = film(look, Filming { episode: 1, from: 600, length: 2 }, |_, _| ());
+        let beyond = film(probe, FilmRange { episode: 1, from: 600, length: 2 }, |_, _| ());
         assert!(beyond.err().unwrap().to_string().starts_with("episode 1 lasts"));
     });
 }

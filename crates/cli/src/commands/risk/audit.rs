@@ -62,7 +62,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         threads: args.threads.map_or_else(available, usize::from),
     };
     let bar = output.progress_bar(0, "states");
-    let found = audit(&inspected.look(args.noise), &wanted, |done, total| {
+    let found = audit(&inspected.probe(args.noise), &wanted, |done, total| {
         bar.set_length(total);
         bar.set_position(done);
     });

@@ -5,7 +5,7 @@ use crate::commands::play::default_rate;
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use anyhow::{Context, anyhow};
-use sane_lab::risk::{Film, FilmFrame, Filming, film};
+use sane_lab::risk::{Film, FilmFrame, FilmRange, film};
 use sane_report::plot::Raster;
 use sane_report::risk::{FilmRenderer, FrameCaption, GifFile};
 use std::fs;
@@ -48,13 +48,13 @@ pub struct Args {
 
 pub fn run(args: Args, output: &Output) -> Outcome {
     let inspected = args.inspection.load(output)?;
-    let filming = Filming { episode: args.episode, from: args.from, length: args.length };
+    let range = FilmRange { episode: args.episode, from: args.from, length: args.length };
     let bar = output.progress_bar(0, "playing");
     let progress = |done, total| {
         bar.set_length(total);
         bar.set_position(done);
     };
-    let played = film(&inspected.look(args.noise), filming, progress).map_err(classify)?;
+    let played = film(&inspected.probe(args.noise), range, progress).map_err(classify)?;
     let Some(Film { frames, was_cut }) = played else {
         bar.finish_and_clear();
         output.note("stopped; nothing was written");

@@ -3,7 +3,7 @@
 use super::{Inspection, Noise, raster, remove_stale, write_all};
 use crate::failure::{Outcome, classify};
 use crate::output::Output;
-use sane_lab::risk::{Gallery, GalleryFound, gallery};
+use sane_lab::risk::{Gallery, GalleryWithPictures, gallery};
 use sane_report::plot::Raster;
 use sane_report::risk::gallery_files;
 use std::path::PathBuf;
@@ -43,12 +43,12 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let inspected = args.inspection.load(output)?;
     let wanted = Gallery { states: usize::from(args.states), interactions: args.interactions, apart: args.apart };
     let bar = output.progress_bar(0, "interactions");
-    let found = gallery(&inspected.look(args.noise), wanted, |done, total| {
+    let found = gallery(&inspected.probe(args.noise), wanted, |done, total| {
         bar.set_length(total);
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    let Some(GalleryFound { gallery, pictures }) = found.map_err(classify)? else {
+    let Some(GalleryWithPictures { gallery, pictures }) = found.map_err(classify)? else {
         output.note("stopped; nothing was written");
         return Ok(());
     };

@@ -1,8 +1,8 @@
 //! The vector kernels, compiled for several instruction sets and selected at run time. All `unsafe` code of the workspace is in
 //! this module and its children.
 //!
-//! Layers describe their arithmetic by safe slices and offset tables. Each child file begins with the methods of [`Kernel`]
-//! that check all lengths; below them are the unchecked bodies, written once over [`lanes::Lanes`]. The safety argument of
+//! Layers describe their arithmetic by safe slices and offset tables. A file of kernels begins with the methods of [`Kernel`],
+//! which check all lengths; below them are the unchecked bodies, written once over [`lanes::Lanes`]. The safety argument of
 //! every call is the same: a [`Kernel`] exists only for instructions that the processor has, and the lengths are checked.
 //!
 //! Reading order: `lanes.rs` (sixteen floats on each instruction set), `product.rs` (the matrix product behind every layer),

@@ -1,4 +1,4 @@
-//! CPU engine for small networks: convolutions, dense layers, Adam. It knows shapes, not states, actions or rewards.
+//! CPU engine for small networks: convolutions, dense layers, Adam. It knows shapes, not environments or rewards.
 //!
 //! A network consists of a [`Torso`] (any number of convolutions) and [`Dense`] layers. Layers own shapes and scratch memory;
 //! all parameters live in flat buffers that share one [`Layout`]: online weights, target weights, gradients, Adam's moments.

@@ -69,9 +69,9 @@ struct Rows<'a> {
 /// Transformed tiles of a few examples, shared by all layers of a torso.
 #[derive(Debug, Clone)]
 pub(crate) struct WinogradScratch {
-    /// v.
+    /// Transformed inputs v.
     inputs: Buffer,
-    /// dm.
+    /// Transformed output gradients dm.
     outputs: Buffer,
     /// One panel of sixteen columns of a product.
     panel: Buffer,

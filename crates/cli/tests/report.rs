@@ -1,23 +1,20 @@
-//! `sane report` as a process: what it writes, what it says, how it exits.
+//! `sane report` as a process: the files it writes, what it prints, how it exits.
 
+mod process;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
+use process::{check, sane};
 use sane_record::{Event, JsonlFile};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use support::MadeUp;
 
-fn report(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
-    command.current_dir(folder).arg("report").args(arguments).output().expect("sane starts")
-}
-
-fn check_exit(output: &Output, code: i32, said: &str) {
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{text}");
-    assert!(text.contains(said), "{text}");
+fn report(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = sane(&["report"]);
+    command.current_dir(folder).args(arguments);
+    command
 }
 
 fn write_runs(root: &Path) {
@@ -32,8 +29,8 @@ fn write_runs(root: &Path) {
 fn a_report_is_a_page_tables_numbers_and_figures() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
-    let output = report(root.path(), &["runs", "-o", "out"]);
-    check_exit(&output, 0, "1 world, 2 agents; seeds per world and agent: 2.");
+    let output =
+        check(&mut report(root.path(), &["runs", "-o", "out"]), 0, "1 world, 2 agents; seeds per world and agent: 2.");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "out/index.html\n");
     let expected = [
         "index.html",
@@ -60,8 +57,7 @@ fn a_report_is_a_page_tables_numbers_and_figures() {
 fn json_holds_the_numbers_for_scripts() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
-    let output = report(root.path(), &["runs", "--json"]);
-    check_exit(&output, 0, "");
+    let output = check(&mut report(root.path(), &["runs", "--json"]), 0, "");
     let numbers: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let scores = numbers["scores"].as_array().unwrap();
     let score = |agent: &str| {
@@ -74,35 +70,35 @@ fn json_holds_the_numbers_for_scripts() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_wrong_usage() {
+fn a_missing_folder_is_wrong_usage() {
     let root = tempfile::tempdir().unwrap();
-    check_exit(&report(root.path(), &["rusn"]), 2, "rusn is not a folder");
-    check_exit(&report(root.path(), &[]), 2, "DIR");
+    check(&mut report(root.path(), &["rusn"]), 2, "rusn is not a folder");
+    check(&mut report(root.path(), &[]), 2, "DIR");
 }
 
 #[test]
 fn folders_without_runs_fail_with_what_was_expected() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir_all(root.path().join("runs/boxing")).unwrap();
-    check_exit(&report(root.path(), &["runs"]), 1, "no run below runs: expected folders with config.toml");
+    check(&mut report(root.path(), &["runs"]), 1, "no run below runs: expected folders with config.toml");
     assert!(!root.path().join("report").exists());
 }
 
 #[test]
-fn a_spoilt_run_is_set_aside_and_nothing_but_spoilt_runs_is_an_error() {
+fn a_corrupt_run_is_set_aside_and_only_corrupt_runs_are_an_error() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
-    let spoil = |run: &str| {
+    let corrupt = |run: &str| {
         let events = root.path().join("runs/boxing").join(run).join("events.jsonl");
         let text = fs::read_to_string(&events).unwrap();
         fs::write(&events, text.replacen("{\"event\"", "{event", 1)).unwrap();
     };
-    spoil("q-sane/seed-2");
-    check_exit(&report(root.path(), &["runs"]), 0, "set aside: runs/boxing/q-sane/seed-2");
+    corrupt("q-sane/seed-2");
+    check(&mut report(root.path(), &["runs"]), 0, "set aside: runs/boxing/q-sane/seed-2");
     let page = fs::read_to_string(root.path().join("report/index.html")).unwrap();
     assert!(page.contains("Set aside") && page.contains("events.jsonl, line 1"));
-    ["q-sane/seed-1", "noisynet/seed-1", "noisynet/seed-2"].into_iter().for_each(spoil);
-    check_exit(&report(root.path(), &["runs"]), 1, "no run that was found can be used (4 in all)");
+    ["q-sane/seed-1", "noisynet/seed-1", "noisynet/seed-2"].into_iter().for_each(corrupt);
+    check(&mut report(root.path(), &["runs"]), 1, "no run that was found can be used (4 in all)");
 }
 
 #[test]
@@ -110,7 +106,7 @@ fn a_file_in_the_way_of_the_report_is_named() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
     fs::write(root.path().join("out"), "in the way").unwrap();
-    check_exit(&report(root.path(), &["runs", "-o", "out"]), 1, "cannot create out");
+    check(&mut report(root.path(), &["runs", "-o", "out"]), 1, "cannot create out");
 }
 
 #[test]
@@ -123,8 +119,11 @@ fn evaluations_of_an_earlier_checkpoint_are_asked_for_with_at() {
     let mut file = JsonlFile::append(folder.join("evaluations.jsonl")).unwrap();
     file.write(&Event::EvaluationFinished(early)).unwrap();
     file.flush().unwrap();
-    let output = report(root.path(), &["runs", "--at", "10000", "--json"]);
-    check_exit(&output, 0, "These policies had 10,000 interactions of training");
+    let output = check(
+        &mut report(root.path(), &["runs", "--at", "10000", "--json"]),
+        0,
+        "These policies had 10,000 interactions of training",
+    );
     let numbers: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(numbers["scores"][0]["mean"], 20.0);
 }

@@ -1,8 +1,10 @@
-//! `sane watch` as a process: what it serves, what it refuses, what it says, over plain sockets.
+//! `sane watch` as a process: what it serves, refuses and prints, over plain sockets.
 
+mod process;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
+use process::{TIMEOUT, check, sane, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,9 +14,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::MadeUp;
-
-/// Long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Watch {
     child: Child,
@@ -30,12 +29,12 @@ struct Answer {
 
 impl Watch {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
-        command.current_dir(folder).args(["watch", "--port", "0"]).args(arguments);
+        let mut command = sane(&["watch", "--port", "0"]);
+        command.current_dir(folder).args(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("sane starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let rest = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line} is no address"));
+        let rest = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line} is not an address"));
         let (address, path) = rest.split_once('/').unwrap();
         let token = path.strip_prefix("?token=").map(str::to_owned);
         Self { child, address: address.to_owned(), token }
@@ -43,7 +42,7 @@ impl Watch {
 
     fn ask(&self, path: &str, headers: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.address) };
         write!(stream, "GET {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n").unwrap();
         let mut bytes = Vec::new();
@@ -72,7 +71,7 @@ impl Watch {
             if wanted(&rows) {
                 return rows;
             }
-            assert!(start.elapsed() < PATIENCE, "{rows:?}");
+            assert!(start.elapsed() < TIMEOUT, "{rows:?}");
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -139,27 +138,26 @@ fn runs_are_compared_each_by_itself_and_over_their_seeds() {
 }
 
 #[test]
-fn news_come_by_themselves() {
+fn updates_are_pushed() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
     let watch = Watch::start(root.path(), &[]);
-    let place = watch.rows(|rows| rows.len() == 4).len();
-    assert_eq!(place, 4);
+    watch.rows(|rows| rows.len() == 4);
     let since = watch.json("/api/runs")["place"].as_str().unwrap().to_owned();
     let mut stream = TcpStream::connect(&watch.address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     write!(stream, "GET /api/live?since={since} HTTP/1.1\r\nHost: {}\r\n\r\n", watch.address).unwrap();
     MadeUp::small("boxing", "sane", 9, 5.0).write(&root.path().join("runs"));
     let mut reader = BufReader::new(stream);
-    let told = loop {
+    let update = loop {
         let mut line = String::new();
-        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the line was closed");
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the connection was closed");
         if let Some(data) = line.strip_prefix("data: ") {
             break serde_json::from_str::<Value>(data).unwrap();
         }
     };
-    assert_eq!((told["whole"].as_bool(), told["rows"].as_array().unwrap().len()), (Some(false), 1));
-    assert_eq!(told["rows"][0]["seed"], 9);
+    assert_eq!((update["whole"].as_bool(), update["rows"].as_array().unwrap().len()), (Some(false), 1));
+    assert_eq!(update["rows"][0]["seed"], 9);
 }
 
 #[test]
@@ -175,11 +173,11 @@ fn files_being_written_torn_lines_and_deleted_folders_do_not_stop_it() {
     let events = fs::read(folder.join("events.jsonl")).unwrap();
     let end = |run: &Value| run["history"]["series"]["curve"]["x"].as_array().unwrap().last().cloned();
     assert_eq!(end(&watch.json(&path)), Some(10_000.into()));
-    // Torn in the middle of a line, as while it is being written: cut back to the lines before.
+    // Truncated in the middle of a line, as while it is being written: the complete lines count.
     fs::write(folder.join("events.jsonl"), &events[..events.len() / 2]).unwrap();
     let reached = end(&watch.json(&path)).unwrap().as_u64().unwrap();
     assert!((4_000..6_000).contains(&reached), "{reached}");
-    // A run that is resumed writes the same lines again and goes on.
+    // A resumed run writes the same lines again and continues.
     fs::write(folder.join("events.jsonl"), [&events[..], b"not a record\n{\"event\":"].concat()).unwrap();
     let run = watch.json(&path);
     assert_eq!((end(&run), &run["history"]["bad_lines"]), (Some(10_000.into()), &1.into()));
@@ -191,7 +189,7 @@ fn files_being_written_torn_lines_and_deleted_folders_do_not_stop_it() {
 }
 
 #[test]
-fn nothing_outside_the_given_folders_can_be_seen() {
+fn nothing_outside_the_given_folders_is_served() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
     let runs = root.path().join("runs");
@@ -230,7 +228,7 @@ fn nothing_outside_the_given_folders_can_be_seen() {
 }
 
 #[test]
-fn it_reads_and_never_writes() {
+fn only_reading_requests_are_accepted() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
     let watch = Watch::start(root.path(), &[]);
@@ -246,7 +244,7 @@ fn it_reads_and_never_writes() {
 }
 
 #[test]
-fn for_others_than_this_machine_a_token_is_asked() {
+fn with_a_host_a_token_is_required() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
     let watch = Watch::start(root.path(), &["--host", "127.0.0.1"]);
@@ -266,7 +264,7 @@ fn for_others_than_this_machine_a_token_is_asked() {
 }
 
 #[test]
-fn without_a_host_it_answers_to_no_other_name() {
+fn without_a_host_other_host_names_are_refused() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
     let watch = Watch::start(root.path(), &[]);
@@ -276,15 +274,11 @@ fn without_a_host_it_answers_to_no_other_name() {
 }
 
 #[test]
-fn wrong_input_gets_a_sentence_and_a_way_out() {
+fn wrong_input_gets_an_explanation_and_a_remedy() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
-    let check = |arguments: &[&str], code: i32, said: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sane"));
-        let output = command.current_dir(root.path()).arg("watch").args(arguments).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
-        assert!(text.contains(said), "{arguments:?}: {text}");
+    let check = |arguments: &[&str], code: i32, expected: &str| {
+        check(sane(&["watch"]).current_dir(root.path()).args(arguments), code, expected);
     };
     let watch = Watch::start(root.path(), &[]);
     let port = watch.address.rsplit(':').next().unwrap();
@@ -298,7 +292,7 @@ fn wrong_input_gets_a_sentence_and_a_way_out() {
 }
 
 #[test]
-fn ctrl_c_ends_it_even_while_somebody_waits_for_news() {
+fn ctrl_c_ends_it_even_while_a_client_waits_for_updates() {
     let root = tempfile::tempdir().unwrap();
     write_runs(root.path());
     let mut watch = Watch::start(root.path(), &[]);
@@ -307,10 +301,6 @@ fn ctrl_c_ends_it_even_while_somebody_waits_for_news() {
     stream.read_exact(&mut [0; 12]).unwrap();
     let id = watch.child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let start = Instant::now();
-    while watch.child.try_wait().unwrap().is_none() {
-        assert!(start.elapsed() < PATIENCE, "it goes on");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the server's end", || watch.child.try_wait().unwrap().is_some());
     assert!(watch.child.wait().unwrap().success());
 }

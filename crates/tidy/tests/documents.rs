@@ -80,6 +80,30 @@ fn each_relative_link_leads_to_a_file_and_a_heading_that_exist() {
     }
 }
 
+/// Paths to files and folders of the project in code spans: `crates/lab/src/train.rs`, or `lab/src/train.rs` for short.
+fn code_paths(content: &str) -> Vec<&str> {
+    let spans = content.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let is_path = |span: &&str| {
+        let plain = span.chars().all(|c| c.is_ascii_alphanumeric() || "/_.-".contains(c));
+        plain
+            && (span.starts_with("crates/")
+                || span.starts_with("tools/")
+                || (span.ends_with(".rs") && span.contains('/')))
+    };
+    spans.filter(is_path).collect()
+}
+
+/// The dated notes speak of the files of their day.
+#[test]
+fn each_path_of_the_project_that_a_document_names_exists() {
+    for text in sane_tidy::texts("", &[".md"]).iter().filter(|text| !text.path.starts_with("docs/notes/")) {
+        for path in code_paths(&text.content) {
+            let exists = ["", "crates/"].iter().any(|start| sane_tidy::root().join(format!("{start}{path}")).exists());
+            assert!(exists, "{} names {path}, which does not exist", text.path);
+        }
+    }
+}
+
 #[test]
 fn each_page_is_in_the_table_of_contents_once() {
     let listed: Vec<String> =

@@ -1,11 +1,14 @@
-//! Nonsense in the settings is refused by its key, with exit code 2, before anything is written.
+//! `sane config` as a process, and settings on the command line: invalid ones are refused by their key, with exit code 2,
+//! before anything is written.
 
-use crate::command::{Place, fail, sane, small_run, succeed};
+mod process;
+
+use process::{TempFolder, fail, sane, small_run, succeed};
 use std::fs;
 
 #[test]
-fn nonsense_is_refused_by_its_key_and_leaves_no_folder() {
-    let place = Place::new();
+fn invalid_settings_are_refused_by_their_key_and_leave_no_folder() {
+    let temp = TempFolder::new();
     let cases = [
         ("learner.optimiser.learning_rate=-0.1", "learning_rate = -0.1 is not possible"),
         ("training.batch_size=100000", "training.batch_size = 100000 is not possible"),
@@ -16,9 +19,9 @@ fn nonsense_is_refused_by_its_key_and_leaves_no_folder() {
         ("learner.gamma", "expected key=value"),
     ];
     for (setting, expected) in cases {
-        let text = fail(&mut small_run("sane", &place.run("never"), &["--set", setting]), 2);
+        let text = fail(&mut small_run("sane", &temp.path("never"), &["--set", setting]), 2);
         assert!(text.contains(expected), "{setting}: {text}");
-        assert!(!place.run("never").exists(), "{setting} left a folder behind");
+        assert!(!temp.path("never").exists(), "{setting} left a folder behind");
     }
 }
 
@@ -40,21 +43,21 @@ fn unknown_names_get_a_suggestion() {
 
 #[test]
 fn a_file_with_an_unknown_key_is_refused_and_a_good_one_is_used() {
-    let place = Place::new();
-    let (bad, good) = (place.run("bad.toml"), place.run("good.toml"));
+    let temp = TempFolder::new();
+    let (bad, good) = (temp.path("bad.toml"), temp.path("good.toml"));
     fs::write(&bad, "[training]\nbatchsize = 3\n").unwrap();
     fs::write(&good, "agent = \"noisynet\"\n[training]\nbatch_size = 3\n").unwrap();
     let text = fail(sane(&["config", "show", "--config"]).arg(&bad), 2);
     assert!(text.contains("bad.toml") && text.contains("did you mean training.batch_size?"), "{text}");
     let shown = succeed(sane(&["config", "show", "--config"]).arg(&good));
     assert!(shown.contains("batch_size = 3") && shown.contains("kind = \"noisynet\""), "{shown}");
-    // What is shown can be given back.
+    // The printed configuration can be read back.
     fs::write(&good, &shown).unwrap();
     assert_eq!(shown, succeed(sane(&["config", "show", "--config"]).arg(&good)));
 }
 
 #[test]
-fn presets_differ_where_they_say_and_every_key_is_explained() {
+fn presets_differ_in_the_documented_keys_and_every_key_is_explained() {
     let differences = succeed(&mut sane(&["config", "diff", "paper", "machado"]));
     assert_eq!(differences.lines().count(), 1, "{differences}");
     assert!(differences.starts_with("world.profile"), "{differences}");

@@ -1,12 +1,15 @@
-//! Evaluation does not depend on threads, pairs its starts, and what is exported is what was evaluated.
+//! `sane eval` and `sane export` as processes: results do not depend on threads, starts are paired, and the exported policy
+//! is the evaluated one.
 
-use crate::command::{Place, fail, sane, small_run, succeed};
+mod process;
+
+use process::{TempFolder, fail, sane, small_run, succeed};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-fn trained(place: &Place, agent: &str) -> std::path::PathBuf {
-    let folder = place.run(agent);
+fn trained(temp: &TempFolder, agent: &str) -> PathBuf {
+    let folder = temp.path(agent);
     succeed(&mut small_run(agent, &folder, &["--set", "training.total_interactions=900"]));
     folder
 }
@@ -17,20 +20,20 @@ fn evaluate(run: &Path, more: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn the_same_numbers_come_out_at_any_number_of_threads() {
-    let place = Place::new();
-    let run = trained(&place, "sane");
-    let alone = evaluate(&run, &["--threads", "1"]);
-    assert_eq!(alone, evaluate(&run, &["--threads", "3"]));
-    assert_eq!(alone.iter().map(|result| &result["noise"]).collect::<Vec<_>>(), ["off", "on"]);
+fn results_do_not_depend_on_the_number_of_threads() {
+    let temp = TempFolder::new();
+    let run = trained(&temp, "sane");
+    let one_thread = evaluate(&run, &["--threads", "1"]);
+    assert_eq!(one_thread, evaluate(&run, &["--threads", "3"]));
+    assert_eq!(one_thread.iter().map(|result| &result["noise"]).collect::<Vec<_>>(), ["off", "on"]);
     let recorded = fs::read_to_string(run.join("evaluations.jsonl")).unwrap();
     assert_eq!(recorded.lines().count(), 4, "{recorded}");
 }
 
 #[test]
 fn episodes_are_whole_and_fill_the_interactions_asked_for() {
-    let place = Place::new();
-    let result = &evaluate(&trained(&place, "noisynet"), &["--noise", "on"])[0];
+    let temp = TempFolder::new();
+    let result = &evaluate(&trained(&temp, "noisynet"), &["--noise", "on"])[0];
     let lengths: Vec<u64> = serde_json::from_value(result["lengths_interactions"].clone()).unwrap();
     let played: u64 = lengths.iter().sum();
     assert_eq!(result["interactions"], played);
@@ -39,17 +42,17 @@ fn episodes_are_whole_and_fill_the_interactions_asked_for() {
 
 #[test]
 fn an_agent_without_noise_is_measured_once() {
-    let place = Place::new();
-    let results = evaluate(&trained(&place, "eps-greedy"), &["--noise", "both"]);
+    let temp = TempFolder::new();
+    let results = evaluate(&trained(&temp, "eps-greedy"), &["--noise", "both"]);
     assert_eq!(results.len(), 1);
     assert_eq!(results[0]["noise"], "off");
 }
 
 #[test]
 fn policy_and_states_are_written_and_a_missing_checkpoint_is_named() {
-    let place = Place::new();
-    let run = trained(&place, "q-sane");
-    let (policy, states) = (place.run("policy.safetensors"), place.run("states.safetensors"));
+    let temp = TempFolder::new();
+    let run = trained(&temp, "q-sane");
+    let (policy, states) = (temp.path("policy.safetensors"), temp.path("states.safetensors"));
     succeed(sane(&["-q", "export"]).arg(&run).arg("-o").arg(&policy));
     succeed(sane(&["-q", "eval"]).arg(&run).args(["--dump-states", "7", "-o"]).arg(&states));
     let bytes = fs::read(&states).unwrap();
@@ -66,8 +69,8 @@ fn policy_and_states_are_written_and_a_missing_checkpoint_is_named() {
 
 #[test]
 fn events_stream_as_json_exactly_as_they_are_written() {
-    let place = Place::new();
-    let folder = place.run("stream");
+    let temp = TempFolder::new();
+    let folder = temp.path("stream");
     let text = succeed(small_run("sane", &folder, &["--set", "training.total_interactions=800"]).arg("--json"));
     assert_eq!(text, fs::read_to_string(folder.join("events.jsonl")).unwrap());
 }

@@ -3,6 +3,7 @@
 
 use sane_gym::GymError;
 use sane_lab::LabError;
+use sane_suite::SuiteError;
 use sane_watch::WatchError;
 use std::error::Error;
 use std::fmt::{self, Display};
@@ -83,6 +84,12 @@ impl Classify for LabError {
 impl Classify for GymError {
     fn is_usage(&self) -> bool {
         self.is_usage()
+    }
+}
+
+impl Classify for SuiteError {
+    fn is_usage(&self) -> bool {
+        matches!(self, Self::OtherSuite { .. } | Self::NoSuite { .. })
     }
 }
 

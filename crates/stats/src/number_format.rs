@@ -66,6 +66,16 @@ pub fn scientific(value: f64) -> String {
     format!("{value:.1e}").replace('-', "−")
 }
 
+/// A duration in minutes and seconds, hours and minutes, or days and hours: `3:07`, `2h05`, `4d03h`.
+pub fn duration(seconds: f64) -> String {
+    let seconds = seconds as u64;
+    match (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60) {
+        (0, 0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
+        (0, hours, minutes, _) => format!("{hours}h{minutes:02}"),
+        (days, hours, ..) => format!("{days}d{hours:02}h"),
+    }
+}
+
 fn decimals(value: f64) -> usize {
     match value.abs() {
         large if 100.0 <= large => 0,
@@ -105,6 +115,11 @@ mod tests {
         assert_eq!(plus_minus(0.6, Some(120.0)), "1 ± 120");
         assert_eq!([0.5, 0.034, 0.0].map(percent)[..], ["50 %", "3.4 %", "0 %"]);
         assert_eq!(scientific(7.31e-4), "7.3e−4");
+    }
+
+    #[test]
+    fn a_duration_has_its_two_largest_units() {
+        assert_eq!([187.9, 7_500.0, 356_400.0].map(duration)[..], ["3:07", "2h05", "4d03h"]);
     }
 
     #[test]

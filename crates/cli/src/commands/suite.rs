@@ -1,62 +1,63 @@
-//! `sane suite`: many runs from one file, side by side, resumable.
+//! `sane suite`: many runs from one file, in parallel, resumable.
 
 mod cluster;
-mod live;
 mod plan;
 mod status;
 
-use crate::failure::{Failure, Outcome};
+use crate::args::RomsOption;
+use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use clap::{Subcommand, ValueEnum};
-use cluster::Wish;
-use live::Live;
+use cluster::Submission;
 use sane_lab::{available, stop_on_signals};
 use sane_record::{RunState, SuiteStatus};
-use sane_suite::{Engine, SchedulerOptions, Suite, SuiteError, SuiteFolder, default_suite_folder, run_suite};
+use sane_stats::number_format::counted;
+use sane_suite::{Engine, SchedulerOptions, Suite, SuiteFolder, default_suite_folder, run_suite};
+use status::ProgressTable;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Runs many runs from one file: games × agents × seeds × settings
+/// Run many runs from one file: games × agents × seeds × settings
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane suite plan suites/paper.toml                       # what it will take: hours, memory, disk\n  \
-    sane suite run suites/quick.toml                        # minutes; Ctrl-C stops it, the same command goes on\n  \
+    sane suite plan suites/paper.toml                       # estimated hours, memory, disk\n  \
+    sane suite run suites/quick.toml                        # minutes; Ctrl-C stops it, the same command resumes it\n  \
     sane suite run suites/minatar.toml --jobs 8 --out runs/minatar-suite\n  \
-    sane suite status suites/quick.toml                     # how each run stands (or the suite's folder)\n  \
+    sane suite status suites/quick.toml                     # the state of each run (also by the suite's folder)\n  \
     sane suite stop runs/suites/quick                       # from another terminal: every run saves a checkpoint\n  \
-    sane suite run suites/paper.toml --on slurm --dry-run   # what a cluster would get\n  \
+    sane suite run suites/paper.toml --on slurm --dry-run   # print what would be submitted\n  \
     sane report runs/suites/quick                           # tables and figures\n\n\
     The format of a suite file: docs/suites.md.")]
 pub struct Args {
     #[command(subcommand)]
-    deed: Deed,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum Deed {
-    /// Run what is left to do of a suite
+enum Action {
+    /// Run a suite, or the rest of it
     Run {
         /// The suite file
         suite: PathBuf,
         #[command(flatten)]
-        share: Share,
+        resources: ResourceOptions,
         /// Folder of the suite [default: runs/suites/NAME]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
-        /// How often a failed run is tried again, from its checkpoint, before it is set aside
+        /// How often a failed run is restarted from its checkpoint before it is set aside
         #[arg(long, value_name = "N", default_value_t = 2)]
         retries: u32,
-        /// Give the runs to a cluster instead of running them here
+        /// Run on a cluster instead of this machine
         #[arg(long, value_enum, value_name = "ENGINE")]
         on: Option<Cluster>,
-        /// Print what would be submitted, or without a cluster what the suite will take, and stop
+        /// Print what would be submitted (without a cluster: the plan), and stop
         #[arg(long)]
         dry_run: bool,
-        /// Slurm: follow the runs to their end (with Ray, the command always does)
+        /// Slurm: wait until the runs have ended (with Ray, the command always does)
         #[arg(long, requires = "on")]
         wait: bool,
     },
-    /// Work on one run of a suite: what a job of a cluster does
+    /// Work on one run of a suite, as a job of a cluster
     #[command(hide = true)]
     Task {
         /// The suite's folder
@@ -64,22 +65,22 @@ enum Deed {
         /// The run
         run: String,
         #[command(flatten)]
-        share: Share,
-        /// How often a failed run is tried again
+        resources: ResourceOptions,
+        /// How often a failed run is restarted
         #[arg(long, value_name = "N", default_value_t = 2)]
         retries: u32,
     },
-    /// Print what a suite will take on this machine: runs, interactions, hours, memory, disk
+    /// Estimate what a suite takes on this machine: runs, interactions, hours, memory, disk
     Plan {
         /// The suite file
         suite: PathBuf,
         #[command(flatten)]
-        share: Share,
+        resources: ResourceOptions,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print how each run of a suite stands
+    /// Print the state of each run of a suite
     Status {
         /// The suite's folder, or its file
         suite: PathBuf,
@@ -87,111 +88,110 @@ enum Deed {
         #[arg(long)]
         json: bool,
     },
-    /// Ask a running suite to stop: every run saves a checkpoint
+    /// Stop a running suite; every run saves a checkpoint
     Stop {
         /// The suite's folder, or its file
         suite: PathBuf,
     },
 }
 
-/// Where else a suite can run.
+/// The kind of cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Cluster {
-    /// Slurm, by sbatch
+    /// Slurm, with sbatch
     Slurm,
-    /// Ray, by its Python package
+    /// Ray, with its Python package
     Ray,
 }
 
-/// What the suite may take of this machine.
+/// Cores, threads and ROMs of the runs.
 #[derive(Debug, Clone, clap::Args)]
-struct Share {
-    /// Runs side by side [default: as many as there are cores for]
+struct ResourceOptions {
+    /// Runs in parallel [default: cores divided by threads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Worker threads of each run; results do not depend on them [default: what the suite says, else 1]
+    /// Worker threads of each run; results do not depend on them [default: the suite file's, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Folder with Atari ROMs, looked at before all others
-    #[arg(long, value_name = "DIR")]
-    roms: Option<PathBuf>,
+    #[command(flatten)]
+    roms: RomsOption,
 }
 
-impl Share {
-    fn options(&self, suite: &Suite, retries: u32) -> Result<SchedulerOptions, Failure> {
+impl ResourceOptions {
+    fn scheduler_options(&self, suite: &Suite, retries: u32) -> Result<SchedulerOptions, Failure> {
         let threads = usize::from(self.threads.or(suite.resources.threads).unwrap_or(1));
         let fit = (available() / threads).max(1).min(suite.runs.len());
         let jobs = self.jobs.map_or(fit, usize::from);
-        Ok(SchedulerOptions { program: std::env::current_exe()?, jobs, threads, retries, roms: self.roms.clone() })
+        let roms = self.roms.folder().map(Path::to_owned);
+        Ok(SchedulerOptions { program: std::env::current_exe()?, jobs, threads, retries, roms })
     }
 }
 
-/// Does it.
 pub fn run(args: Args, output: &Output) -> Outcome {
-    match args.deed {
-        Deed::Run { suite, share, out, retries, on, dry_run, wait } => {
+    match args.action {
+        Action::Run { suite, resources, out, retries, on, dry_run, wait } => {
             let suite = read(&suite)?;
-            let options = share.options(&suite, retries)?;
+            let options = resources.scheduler_options(&suite, retries)?;
             let folder = out.unwrap_or_else(|| default_suite_folder(&suite));
-            let wish = match (dry_run, wait) {
-                (true, _) => Wish::DryRun,
-                (false, true) => Wish::Follow,
-                (false, false) => Wish::Submit,
+            let submission = match (dry_run, wait) {
+                (true, _) => Submission::DryRun,
+                (false, true) => Submission::Wait,
+                (false, false) => Submission::Submit,
             };
             match on {
                 None if dry_run => plan::show(&suite, &options, false, *output),
-                None => go(&suite, &folder, &options, *output),
-                Some(Cluster::Slurm) => cluster::go(Engine::Slurm, wish, &suite, &folder, &options, *output),
-                Some(Cluster::Ray) => cluster::go(Engine::Ray, wish, &suite, &folder, &options, *output),
+                None => run_here(&suite, &folder, &options, *output),
+                Some(Cluster::Slurm) => cluster::run(Engine::Slurm, submission, &suite, &folder, &options, *output),
+                Some(Cluster::Ray) => cluster::run(Engine::Ray, submission, &suite, &folder, &options, *output),
             }
         }
-        Deed::Task { suite, run, share, retries } => {
-            let options = share.options(&SuiteFolder::existing(&suite)?.suite()?, retries)?;
+        Action::Task { suite, run, resources, retries } => {
+            let options = resources.scheduler_options(&SuiteFolder::existing(&suite)?.suite()?, retries)?;
             cluster::task(&suite, &run, &options, *output)
         }
-        Deed::Plan { suite, share, json } => {
+        Action::Plan { suite, resources, json } => {
             let suite = read(&suite)?;
-            plan::show(&suite, &share.options(&suite, 0)?, json, *output)
+            plan::show(&suite, &resources.scheduler_options(&suite, 0)?, json, *output)
         }
-        Deed::Status { suite, json } => status::show(&folder_of(&suite)?, json, *output),
-        Deed::Stop { suite } => stop(&folder_of(&suite)?, *output),
+        Action::Status { suite, json } => status::show(&folder_of(&suite)?, json, *output),
+        Action::Stop { suite } => stop(&folder_of(&suite)?, *output),
     }
 }
 
-fn go(suite: &Suite, folder: &Path, options: &SchedulerOptions, output: Output) -> Outcome {
+fn run_here(suite: &Suite, folder: &Path, options: &SchedulerOptions, output: Output) -> Outcome {
     let stop = stop_on_signals()?;
     output.note(format_args!(
-        "{}: {} runs, {} side by side with {} each, in {}",
+        "{}: {} runs, {} in parallel with {} each, in {}",
         suite.name,
         suite.runs.len(),
         options.jobs.min(suite.runs.len()),
-        plural(options.threads, "thread"),
+        counted(options.threads, "thread"),
         folder.display()
     ));
-    let mut live = Live::new(output, suite.runs.len());
+    let mut table = ProgressTable::new(output, suite.runs.len());
     let status =
-        run_suite(folder, suite, options, &stop, &mut |status, update| live.show(status, update)).map_err(sorted);
-    live.clear();
+        run_suite(folder, suite, options, &stop, &mut |status, update| table.show(status, update)).map_err(classify);
+    table.clear();
     finish(&status?, folder, output)
 }
 
-/// What came of it.
+/// Prints the outcome; an error if a run was set aside.
 fn finish(status: &SuiteStatus, folder: &Path, output: Output) -> Outcome {
     let [done, aside, stopped] =
         [RunState::Done, RunState::SetAside, RunState::Stopped].map(|state| status.count(state));
-    let not_begun = status.count(RunState::Waiting);
+    let not_started = status.count(RunState::Waiting);
     output.result(folder.join("results.csv").display());
     for run in status.runs.iter().filter(|run| run.state == RunState::SetAside) {
         output.note(format_args!("set aside: {}: {}", run.run, run.reason.as_deref().unwrap_or("no reason given")));
     }
-    if 0 < stopped + not_begun {
+    if 0 < stopped + not_started {
         output.note(format_args!(
-            "stopped: {done} done, {stopped} begun, {not_begun} not begun; the same command resumes from there"
+            "stopped: {done} done, {stopped} started, {not_started} not started; the same command resumes the suite"
         ));
         return Ok(());
     }
     if 0 < aside {
-        let text = format!("{aside} of {} set aside; the same command tries again", plural(status.runs.len(), "run"));
+        let text = format!("{aside} of {} set aside; the same command retries them", counted(status.runs.len(), "run"));
         return Err(Failure::Failed(anyhow::anyhow!(text)));
     }
     output.note(format_args!("done: {done} runs; next: sane report {}", folder.display()));
@@ -204,7 +204,8 @@ fn stop(folder: &SuiteFolder, output: Output) -> Outcome {
     }
     let runner = folder.runner();
     folder.request_stop()?;
-    output.note(format_args!("asked {} to stop; its runs save their checkpoints", runner.unwrap_or_default()));
+    output
+        .note(format_args!("sent the stop signal to {}; its runs save their checkpoints", runner.unwrap_or_default()));
     let start = Instant::now();
     while folder.runner().is_some() {
         if Duration::from_secs(600) < start.elapsed() {
@@ -218,23 +219,11 @@ fn stop(folder: &SuiteFolder, output: Output) -> Outcome {
 }
 
 fn read(path: &Path) -> Result<Suite, Failure> {
-    Suite::read(path).map_err(|error| Failure::Usage(error.to_string()))
+    Suite::read(path).map_err(Failure::usage)
 }
 
-/// A suite is named by its folder, or by its file if it lives in the default folder.
+/// The folder of a suite that is named by its folder, or by its file if it is in the default folder.
 fn folder_of(path: &Path) -> Result<SuiteFolder, Failure> {
     let folder = if path.is_file() { default_suite_folder(&read(path)?) } else { path.into() };
-    SuiteFolder::existing(&folder).map_err(sorted)
-}
-
-/// What the command line could have avoided is a wrong command line; the rest failed.
-fn sorted(error: SuiteError) -> Failure {
-    match error {
-        SuiteError::OtherSuite { .. } | SuiteError::NoSuite { .. } => Failure::Usage(error.to_string()),
-        other => other.into(),
-    }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    SuiteFolder::existing(&folder).map_err(classify)
 }

@@ -9,6 +9,7 @@ use sane_lab::{
     Event, Observer, OpenRun, Plan, Progress, Start, StopReason, WorldSource, default_folder, name_patterns, open_run,
     pool, resident_bytes, stop_on_signals, train,
 };
+use sane_stats::number_format::duration;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -192,16 +193,6 @@ fn progress_text(progress: &Progress, per_second: f64) -> String {
     parts.extend(progress.loss.map(|loss| format!("loss {loss:.2e}")));
     parts.extend(resident_bytes().map(|bytes| format!("{:.2} GB", bytes as f64 / 1e9)));
     parts.join(" · ")
-}
-
-/// `3:07`, `2h05`, `4d03h`.
-pub fn duration(seconds: f64) -> String {
-    let seconds = seconds as u64;
-    match (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60) {
-        (0, 0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
-        (0, hours, minutes, _) => format!("{hours}h{minutes:02}"),
-        (days, hours, ..) => format!("{days}d{hours:02}h"),
-    }
 }
 
 #[cfg(test)]

@@ -1,26 +1,19 @@
-//! `sane suite plan`: what a suite will take on this machine.
+//! `sane suite plan`: an estimate of the time, memory and disk that a suite takes on this machine.
 
-use super::{plural, sorted};
-use crate::failure::Outcome;
+use crate::failure::{Outcome, classify};
 use crate::output::Output;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sane_stats::number_format::counted;
 use sane_suite::{Estimate, SchedulerOptions, Suite};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 
-/// Measures and prints.
 pub fn show(suite: &Suite, options: &SchedulerOptions, as_json: bool, output: Output) -> Outcome {
-    let bar = ProgressBar::new(1);
-    if output.is_quiet() || !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar.set_style(ProgressStyle::with_template("measuring {bar:30} {pos}/{len} kinds of run, {eta} left")?);
+    let bar = output.progress_bar(1, "measuring kinds of run");
     let mut progress = |done: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     };
     let estimate =
-        Estimate::measure(suite, options, &mut |update| output.note(update), &mut progress).map_err(sorted)?;
+        Estimate::measure(suite, options, &mut |message| output.note(message), &mut progress).map_err(classify)?;
     bar.finish_and_clear();
     if as_json {
         output.result(serde_json::to_string_pretty(&as_value(suite, options, &estimate))?);
@@ -55,10 +48,10 @@ fn table(suite: &Suite, options: &SchedulerOptions, estimate: &Estimate, output:
     let free = estimate.free_memory_bytes.map_or("unknown".into(), |bytes| format!("{:.1} GB", gigabytes(bytes)));
     output.result(format_args!("\nruns          {}, {} interactions", estimate.runs, estimate.interactions));
     output.result(format_args!(
-        "time          {:.1} h with {} side by side, {} each",
+        "time          {:.1} h with {} in parallel, {} each",
         estimate.seconds / 3600.0,
-        plural(options.jobs.min(suite.runs.len()), "run"),
-        plural(options.threads, "thread")
+        counted(options.jobs.min(suite.runs.len()), "run"),
+        counted(options.threads, "thread")
     ));
     output.result(format_args!("memory        {:.2} GB, {free} free", gigabytes(estimate.memory_bytes)));
     output.result(format_args!("disk          {:.2} GB at the end", gigabytes(estimate.disk_bytes)));

@@ -1,11 +1,15 @@
-//! `sane suite status`: every run of a suite, how far it has come, and the whole in a sentence.
+//! The state of a suite's runs: printed once by `sane suite status`, and as a table that is redrawn while a suite runs.
 
 use crate::failure::Outcome;
 use crate::output::Output;
-use sane_record::{RunState, SuiteStatus};
-use sane_suite::SuiteFolder;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sane_record::{RunState, RunStatus, SuiteStatus};
+use sane_stats::number_format::duration;
+use sane_suite::{SuiteFolder, Update};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
-/// Prints how the suite in this folder stands.
 pub fn show(folder: &SuiteFolder, as_json: bool, output: Output) -> Outcome {
     let status = folder.status()?;
     let runner = folder.runner();
@@ -37,35 +41,127 @@ pub fn show(folder: &SuiteFolder, as_json: bool, output: Output) -> Outcome {
             run.reason.as_ref().map(|reason| format!("  {reason}")).unwrap_or_default(),
         ));
     }
-    let at_work = 0 < status.count(RunState::Training) + status.count(RunState::Evaluating);
+    let is_active = 0 < status.count(RunState::Training) + status.count(RunState::Evaluating);
     output.note(match runner {
         Some(runner) => format!("run by {runner}: {}", summary(&status)),
-        // The jobs of a cluster work without anybody who runs the suite.
-        None if at_work => summary(&status),
+        // The jobs of a cluster work without a process that runs the suite.
+        None if is_active => summary(&status),
         None => format!("not running: {}", summary(&status)),
     });
     Ok(())
 }
 
-/// How many runs are in which state, and when all will be done.
-pub fn summary(status: &SuiteStatus) -> String {
-    let mut words = vec![format!("{} of {} runs done", status.count(RunState::Done), status.runs.len())];
+/// The number of runs in each state, and the estimated time until all are done.
+fn summary(status: &SuiteStatus) -> String {
+    let mut parts = vec![format!("{} of {} runs done", status.count(RunState::Done), status.runs.len())];
     for state in RunState::ALL.into_iter().filter(|state| *state != RunState::Done) {
         let count = status.count(state);
         if 0 < count {
-            words.push(format!("{count} {}", state.name()));
+            parts.push(format!("{count} {}", state.name()));
         }
     }
-    words.extend(status.seconds_left().map(|seconds| format!("ETA {}", duration(seconds))));
-    words.join(", ")
+    parts.extend(status.seconds_left().map(|seconds| format!("ETA {}", duration(seconds))));
+    parts.join(", ")
 }
 
-/// For people: `3:07`, `2h05`, `4d03h`.
-pub fn duration(seconds: f64) -> String {
-    let seconds = seconds as u64;
-    match (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60) {
-        (0, 0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
-        (0, hours, minutes, _) => format!("{hours}h{minutes:02}"),
-        (days, hours, ..) => format!("{days}d{hours:02}h"),
+/// With more runs than fit on a screen, only the active ones have a bar.
+const MAX_BARS: usize = 24;
+
+/// How often the table is drawn, and how often a log line is written where standard error is not a terminal.
+const DRAW_INTERVAL: Duration = Duration::from_millis(250);
+const LOG_INTERVAL: Duration = Duration::from_secs(30);
+
+/// `wide_msg` truncates: a line that wraps would not be erased when the table is redrawn.
+const TEMPLATE: &str = "{bar:12} {percent:>3} % {wide_msg}";
+
+/// A bar per run and one for all of them on a terminal, log lines elsewhere.
+pub struct ProgressTable {
+    output: Output,
+    bars: Option<MultiProgress>,
+    total: ProgressBar,
+    by_run: BTreeMap<String, ProgressBar>,
+    only_running: bool,
+    shown: Instant,
+}
+
+impl ProgressTable {
+    pub fn new(output: Output, runs: usize) -> Self {
+        let on_terminal = std::io::stderr().is_terminal() && !output.is_quiet();
+        let bars = on_terminal.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
+        let total = bars.as_ref().map_or_else(ProgressBar::hidden, |bars| bars.add(ProgressBar::new(1)));
+        total.set_style(style());
+        let only_running = MAX_BARS < runs;
+        Self { output, bars, total, by_run: BTreeMap::new(), only_running, shown: Instant::now() }
     }
+
+    /// Prints the update, if there is one, and redraws the table when it is due.
+    pub fn show(&mut self, status: &SuiteStatus, update: Option<&Update>) {
+        if let Some(update) = update {
+            match &self.bars {
+                Some(bars) => bars.suspend(|| self.output.note(update)),
+                None => self.output.note(update),
+            }
+        }
+        let interval = if self.bars.is_some() { DRAW_INTERVAL } else { LOG_INTERVAL };
+        if self.shown.elapsed() < interval {
+            return;
+        }
+        self.shown = Instant::now();
+        if self.bars.is_none() {
+            self.output.note(summary(status));
+            return;
+        }
+        for run in &status.runs {
+            self.draw(run);
+        }
+        let (now, total) = status.runs.iter().fold((0, 0), |(now, total), run| {
+            (now + run.interactions.min(run.total_interactions), total + run.total_interactions)
+        });
+        self.total.set_length(total.max(1));
+        self.total.set_position(now);
+        self.total.set_message(summary(status));
+    }
+
+    pub fn clear(&self) {
+        if let Some(bars) = &self.bars {
+            // Not worth an error: the table stays on the screen.
+            let _ = bars.clear();
+        }
+    }
+
+    fn draw(&mut self, run: &RunStatus) {
+        let Some(bars) = &self.bars else { return };
+        if self.only_running && !run.state.is_running() {
+            if let Some(bar) = self.by_run.remove(&run.run) {
+                bar.finish_and_clear();
+                bars.remove(&bar);
+            }
+            return;
+        }
+        let bar = self.by_run.entry(run.run.clone()).or_insert_with(|| {
+            let bar = bars.insert_before(&self.total, ProgressBar::new(run.total_interactions));
+            bar.set_style(style());
+            bar
+        });
+        bar.set_length(run.total_interactions);
+        bar.set_position(run.interactions);
+        bar.set_message(run_text(run));
+    }
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template(TEMPLATE).expect("the template is valid")
+}
+
+fn run_text(run: &RunStatus) -> String {
+    let mut parts = vec![run.run.clone(), run.state.name().to_owned()];
+    if run.state == RunState::Training
+        && let Some(speed) = run.interactions_per_second
+    {
+        let left = run.total_interactions.saturating_sub(run.interactions) as f64;
+        parts.push(format!("ETA {} · {speed:.0}/s", duration(left / speed.max(1e-9))));
+    }
+    parts.extend(run.return_mean_last_100.map(|mean| format!("return {mean:.2}")));
+    parts.extend(run.reason.clone());
+    parts.join(" · ")
 }

@@ -252,10 +252,7 @@ pub fn play_episode(
     mode: ActMode,
     observe: &mut dyn FnMut(&View<'_>, &Decision) -> bool,
 ) -> Result<Episode, LabError> {
-    let stream = |name: &str| Stream::named(start_seed, &format!("evaluation/{name}/{number}"));
-    let (mut starts, mut noise) = (stream("start"), stream("noise"));
-    let mut rollout = Rollout::new(source.make(stream("world").next_u64())?);
-    rollout.begin_episode(&mut starts, None)?;
+    let (mut rollout, mut noise) = start_evaluation_episode(source, start_seed, number)?;
     let mut episode = Episode::default();
     loop {
         let decision = policy.act(rollout.state(), mode, &mut noise);
@@ -279,6 +276,18 @@ pub fn play_episode(
             return Ok(episode);
         }
     }
+}
+
+/// The start of evaluation episode `number`: the world after its reset, and the random stream of the policy's noise.
+pub fn start_evaluation_episode(
+    source: &WorldSource,
+    start_seed: u64,
+    number: u64,
+) -> Result<(Rollout, Stream), LabError> {
+    let stream = |name: &str| Stream::named(start_seed, &format!("evaluation/{name}/{number}"));
+    let mut rollout = Rollout::new(source.make(stream("world").next_u64())?);
+    rollout.begin_episode(&mut stream("start"), None)?;
+    Ok((rollout, stream("noise")))
 }
 
 /// The summary of some returns.

@@ -61,7 +61,7 @@ pub use config::{
 };
 pub use digest::Digest;
 pub use error::LabError;
-pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference};
+pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference, start_evaluation_episode};
 pub use export::{canonical_safetensors, dump_states, export_policy};
 pub use folder::{OpenRun, RunFiles, Start, default_folder, open_run, read_config, read_run, record_evaluation};
 pub use interaction::{Rollout, Store};

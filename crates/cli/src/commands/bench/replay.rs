@@ -10,6 +10,7 @@ use crate::output::Output;
 use indicatif::ProgressBar;
 use sane_arcade::{AtariEnv, AtariOptions, Game, Roms};
 use sane_env::{Action, AgentSteps, Environment, Stream, WorldFault};
+use sane_lab::{Phase, PhaseTimer, RewardForm, Rollout, Store};
 use sane_replay::{Batch, Replay};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
@@ -91,10 +92,10 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 }
 
 fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> Result<Row, Failure> {
-    let mut world = AtariEnv::new(game, rom, AtariOptions::default())?;
+    let world = AtariEnv::new(game, rom, AtariOptions::default())?;
     let spec = world.spec().clone();
     let mut replay = Replay::new(args.transitions as usize, &spec);
-    let pushing = fill(&mut world, &mut replay, args.transitions, bar)?;
+    let pushing = fill(world, &mut replay, args.transitions, bar)?;
     let mut batch = Batch::new(args.batch_size as usize, spec.state_bytes());
     let mut sample = || sample(&mut replay, &mut batch, args.batches);
     let one_thread = sane_lab::pool(Some(1))?.install(&mut sample);
@@ -110,33 +111,37 @@ fn measure(game: &'static Game, rom: &[u8], args: &Args, bar: &ProgressBar) -> R
 }
 
 /// Fills the replay by random play; the time spent in pushes.
-fn fill(
-    world: &mut AtariEnv,
-    replay: &mut Replay,
-    transitions: u64,
-    bar: &ProgressBar,
-) -> Result<Duration, WorldFault> {
+fn fill(world: AtariEnv, replay: &mut Replay, transitions: u64, bar: &ProgressBar) -> Result<Duration, WorldFault> {
     let (mut starts, mut draws) = (Stream::named(1, "starts"), Stream::named(1, "actions"));
-    let count = world.spec().actions.len() as u64;
-    let mut frame = vec![0; world.spec().frame.bytes()];
-    world.reset(&mut starts, &mut frame)?;
-    replay.begin_episode(&frame);
-    let mut spent = Duration::ZERO;
+    let mut rollout = Rollout::new(Box::new(world));
+    let count = rollout.spec().actions.len() as u64;
+    rollout.begin_episode(&mut starts, Some(replay))?;
+    let mut timer = PushTimer(Duration::ZERO);
     for i in 0..transitions {
         let action = Action(draws.below(count) as u16);
-        let step = world.step(action, &mut frame)?;
-        let started = Instant::now();
-        replay.push(action, step.reward.clipped(), step.ending, &frame);
-        spent += started.elapsed();
+        let step = rollout.step(action, Some(Store { replay, rewards: RewardForm::Clipped }), &mut timer)?;
         if step.ending.ends_episode() {
-            world.reset(&mut starts, &mut frame)?;
-            replay.begin_episode(&frame);
+            rollout.begin_episode(&mut starts, Some(replay))?;
         }
         if i % 1000 == 999 {
             bar.inc(1000);
         }
     }
-    Ok(spent)
+    Ok(timer.0)
+}
+
+/// The time spent in pushes to the replay.
+struct PushTimer(Duration);
+
+impl PhaseTimer for PushTimer {
+    fn time<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = work();
+        if phase == Phase::Replay {
+            self.0 += started.elapsed();
+        }
+        result
+    }
 }
 
 /// Microseconds per batch.

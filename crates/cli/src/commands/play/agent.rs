@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use sane_agent::{ActMode, Decision, Policy};
-use sane_env::{Environment, FrameStack, Picture, Stream};
-use sane_lab::{WorldKind, WorldSource};
+use sane_env::{Picture, Stream};
+use sane_lab::{Rollout, WorldKind, WorldSource, start_evaluation_episode};
 use std::path::Path;
 
 /// Decay per decision of the |σ| that fills the bar.
@@ -20,13 +20,10 @@ pub struct AgentSession {
     has_noise: bool,
     noise_is_on: bool,
     source: WorldSource,
-    world: Box<dyn Environment>,
-    stack: FrameStack,
-    frame: Vec<u8>,
-    starts: Stream,
+    rollout: Rollout,
     noise: Stream,
     start_seed: u64,
-    next_episode: u64,
+    episode: u64,
     return_raw: f64,
     /// Shown, and carried out by the next step.
     decision: Option<Decision>,
@@ -44,41 +41,33 @@ impl AgentSession {
             )));
         }
         let LoadedRun { trained, source } = LoadedRun::read(folder, args.checkpoint, &args.roms, output)?;
-        let world = source.make(0)?;
-        let (stack, frame) = (FrameStack::new(world.spec()), vec![0; world.spec().frame.bytes()]);
-        let unset = || Stream::named(args.start_seed, "replaced by the first episode");
+        let (rollout, noise) = start_evaluation_episode(&source, args.start_seed, 0)?;
         let has_noise = trained.config.learner.exploration.is_noisy();
-        let mut session = Self {
-            title: format!("{}, {}", world.spec().name, trained.config.agent),
+        Ok(Self {
+            title: format!("{}, {}", rollout.spec().name, trained.config.agent),
             policy: trained.learner.policy(),
             has_noise,
             noise_is_on: has_noise,
             source,
-            world,
-            stack,
-            frame,
-            starts: unset(),
-            noise: unset(),
+            rollout,
+            noise,
             start_seed: args.start_seed,
-            next_episode: 0,
+            episode: 0,
             return_raw: 0.0,
             decision: None,
             bar_full: 0.0,
-        };
-        session.restart()?;
-        Ok(session)
+        })
     }
 
     /// Whether the episode has ended.
     fn carry_out(&mut self, decision: &Decision) -> Result<bool, Failure> {
-        let step = self.world.step(decision.action, &mut self.frame)?;
-        self.stack.push(&self.frame);
+        let step = self.rollout.step(decision.action, None, &mut ())?;
         self.return_raw += f64::from(step.reward.raw());
         Ok(step.ending.ends_episode())
     }
 
     fn decision_line(&self, decision: &Decision) -> String {
-        let action = self.world.spec().actions.get(usize::from(decision.action.0)).map_or("?", String::as_str);
+        let action = self.rollout.spec().actions.get(usize::from(decision.action.0)).map_or("?", String::as_str);
         let changed = if decision.noise_changed_action { "  (changed by the noise)" } else { "" };
         match decision.sigma.map(|sigma| f64::from(sigma.abs())) {
             Some(sigma) => format!("|σ| {} {sigma:.5}   {action}{changed}", bar(sigma, self.bar_full, 20)),
@@ -89,18 +78,14 @@ impl AgentSession {
 
 impl Session for AgentSession {
     fn rate(&self) -> f64 {
-        default_rate(self.world.spec())
+        default_rate(self.rollout.spec())
     }
 
     /// The episodes are those that `sane eval` plays from this seed.
     fn restart(&mut self) -> Result<(), Failure> {
-        let number = self.next_episode;
-        let stream = |name: &str| Stream::named(self.start_seed, &format!("evaluation/{name}/{number}"));
-        (self.starts, self.noise) = (stream("start"), stream("noise"));
-        self.world = self.source.make(stream("world").next_u64())?;
-        self.world.reset(&mut self.starts, &mut self.frame)?;
-        self.stack.restart(&self.frame);
-        (self.next_episode, self.return_raw, self.decision) = (number + 1, 0.0, None);
+        self.episode += 1;
+        (self.rollout, self.noise) = start_evaluation_episode(&self.source, self.start_seed, self.episode)?;
+        (self.return_raw, self.decision) = (0.0, None);
         Ok(())
     }
 
@@ -118,14 +103,14 @@ impl Session for AgentSession {
             self.restart()?;
         }
         let mode = if self.noise_is_on { ActMode::Noisy } else { ActMode::Greedy };
-        let decision = self.policy.act(self.stack.state(), mode, &mut self.noise);
+        let decision = self.policy.act(self.rollout.state(), mode, &mut self.noise);
         self.bar_full = (self.bar_full * BAR_DECAY).max(decision.sigma.map_or(0.0, |sigma| f64::from(sigma.abs())));
         self.decision = Some(decision);
         Ok(())
     }
 
     fn picture(&self) -> Picture {
-        self.world.picture()
+        self.rollout.world.picture()
     }
 
     fn status(&self) -> Vec<String> {

@@ -73,11 +73,22 @@ pub fn preset_world(preset: &str, actions: usize) -> Result<EnvSpec, Failure> {
                 Some(name) => format!("did you mean {name}?"),
                 None => format!("choose one of {}", NETWORK_PRESETS.join(", ")),
             };
-            return Err(Failure::Usage(format!("there is no network preset {other}; {hint}")));
+            return Err(Failure::Usage(format!("unknown network preset {other}; {hint}")));
         }
     };
     let actions = (0..actions).map(|a| format!("action-{a}")).collect();
     Ok(EnvSpec { name: format!("preset/{preset}"), frame, history, actions, frame_skip: FrameSkip(1) })
+}
+
+/// The agent of this name, with the network made for the world.
+pub fn named_agent(name: &str, world: &EnvSpec) -> Result<AgentConfig, Failure> {
+    AgentConfig::named(name, world).ok_or_else(|| {
+        let hint = match closest_name(name, catalogue().iter().map(|agent| agent.name)) {
+            Some(closest) => format!("did you mean {closest}?"),
+            None => "`sane agents` lists them".to_owned(),
+        };
+        Failure::Usage(format!("unknown agent {name}; {hint}"))
+    })
 }
 
 fn print_table(rows: &[Row], args: &Args, output: &Output) {

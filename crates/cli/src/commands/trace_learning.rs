@@ -1,12 +1,12 @@
 //! `sane trace-learning`: a few learn steps with all their inputs and results, for a check by another implementation.
 
-use crate::commands::agents::preset_world;
-use crate::failure::{Failure, Outcome};
+use crate::commands::agents::{named_agent, preset_world};
+use crate::failure::Outcome;
 use crate::output::Output;
 use anyhow::Context;
 use safetensors::tensor::{Dtype, TensorView};
-use sane_agent::{AgentConfig, Learner, NamedTensor, catalogue};
-use sane_env::{Action, Element, EnvSpec, Stream, closest_name};
+use sane_agent::{AgentConfig, Learner, NamedTensor};
+use sane_env::{Action, Element, EnvSpec, Stream};
 use sane_replay::Batch;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -53,13 +53,7 @@ pub struct Args {
 
 pub fn run(args: Args, output: &Output) -> Outcome {
     let world = preset_world(&args.env_preset, usize::from(args.actions))?;
-    let Some(config) = AgentConfig::named(&args.agent, &world) else {
-        let hint = match closest_name(&args.agent, catalogue().iter().map(|entry| entry.name)) {
-            Some(name) => format!("did you mean {name}?"),
-            None => "`sane agents` lists them".to_owned(),
-        };
-        return Err(Failure::Usage(format!("there is no agent {}; {hint}", args.agent)));
-    };
+    let config = named_agent(&args.agent, &world)?;
     let mut learner = Learner::new(&config, &world, &mut Stream::named(args.seed, "init"))?;
     let other = Learner::new(&config, &world, &mut Stream::named(args.seed, "init of the target"))?;
     learner.import_target(&other.export())?;

@@ -5,7 +5,7 @@
 //! measured interleaved, in short slices, so that a disturbance of seconds affects all of them and their ratios hold.
 
 use super::Measurements;
-use crate::commands::agents::preset_world;
+use crate::commands::agents::{named_agent, preset_world};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use sane_agent::{ActMode, AgentConfig, LearnPhase, Learner, ParameterCounts, PhaseObserver};
@@ -60,7 +60,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         return Err(Failure::usage("--seconds must be between 0 and 600"));
     }
     let world = preset_world(&args.preset, ACTIONS)?;
-    let configs = args.agents.iter().map(|name| agent(name, &world)).collect::<Result<Vec<_>, _>>()?;
+    let configs = args.agents.iter().map(|name| named_agent(name, &world)).collect::<Result<Vec<_>, _>>()?;
     let pool = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let (one_thread, workers) = (pool(1)?, pool(args.threads.map_or(0, usize::from))?);
     let threads = workers.current_num_threads();
@@ -102,15 +102,6 @@ impl Row {
     fn gflops(&self) -> f64 {
         self.gflop / self.train.min()
     }
-}
-
-fn agent(name: &str, world: &EnvSpec) -> Result<AgentConfig, Failure> {
-    AgentConfig::named(name, world).ok_or_else(|| {
-        let known = sane_agent::catalogue().iter().map(|agent| agent.name);
-        let hint =
-            sane_env::closest_name(name, known).map_or(String::new(), |close| format!("; did you mean {close}?"));
-        Failure::Usage(format!("there is no agent called {name}{hint} (`sane agents` lists them)"))
-    })
 }
 
 /// Times the phases of learn steps and keeps the minimum of each.

@@ -5,10 +5,10 @@
 
 use crate::noise::PassRole;
 use crate::policy::Policy;
-use crate::workspace::Workspace;
+use crate::workspace::{Parameters, Workspace};
 use crate::{ActMode, AgentConfig, AgentError, Decision, LearnError, SigmaStats, trace};
 use sane_env::{EnvSpec, Stream};
-use sane_nn::{Adam, Buffer, Kernel, NamedTensor, clip_scale};
+use sane_nn::{Adam, Buffer, Kernel, NamedTensor};
 use sane_replay::Batch;
 use serde::{Deserialize, Serialize};
 
@@ -138,41 +138,31 @@ impl Learner {
     ) -> Result<LearnStats, LearnError> {
         let Self { policy: Policy { config, network, params, behaviour, .. }, target, adam, .. } = self;
         let Workspace { online, target: next, selector, target_network, backward, .. } = work;
-        let behaviour = behaviour.as_ref();
+        let (s, s_next, memory) = (&batch.states, &batch.next_states, behaviour.as_ref());
         // Both networks at once: threads that one pass leaves idle at its ends help with the other.
         rayon::join(
             || {
-                let s_next = &batch.next_states; // Q(s', ·; θ̂', Θ̂), line 21–24
-                next.forward(target_network, target, s_next, (draw, PassRole::Target), behaviour, None);
+                // Lines 21–24: Q(s', ·; θ̂', Θ̂) and, with double-Q, Q(s', ·; θ', Θ).
+                next.forward(target_network, target, s_next, (draw, PassRole::Target), memory, None);
                 if let Some(pass) = selector {
-                    pass.forward(target_network, params, s_next, (draw, PassRole::Selector), behaviour, None);
+                    pass.forward(target_network, params, s_next, (draw, PassRole::Selector), memory, None);
                 }
             },
-            || {
-                let trace = Some(&mut backward.trace); // Q(s, ·; θ', Θ), line 21–24
-                online.forward(network, params, &batch.states, (draw, PassRole::Online), behaviour, trace);
-            },
+            // Lines 21–24: Q(s, ·; θ', Θ).
+            || online.forward(network, params, s, (draw, PassRole::Online), memory, Some(&mut backward.trace)),
         );
-        work.fill_targets(batch, config.gamma); // Tᵢ, line 25
-        let mut loss = work.td_loss(batch); // L, line 26
+        work.fill_targets(batch, config.gamma); // Line 25: Tᵢ = r + γ (1 − done) max Q(s', ·)
+        let td_loss = work.td_loss(batch); // Line 26, Eq. 1: L = 1/b Σ (Q(s, a) − Tᵢ)²
         observer.finished(LearnPhase::Forward);
-        work.require_finite("the loss", loss, config, params, adam)?;
+        work.require_finite("the loss", td_loss, config, params, adam)?;
+        // Line 27: backpropagate; with the whole bound (Eq. 8, 9) the KL of σ(s) and of θ joins the loss.
         let regulariser = config.objective.regulariser_of(network, &work.online);
-        let Workspace { online, backward, .. } = work; // line 27: backpropagate
-        loss += backward.down_to_features(network, params, online, regulariser.as_ref());
+        let Workspace { online, backward, .. } = work;
+        let kl_of_sigma = backward.down_to_features(network, params, online, regulariser.as_ref());
         observer.finished(LearnPhase::HeadBackward);
-        let mut gradient_norm = None;
-        if regulariser.is_none() && config.clip_gradient_norm.is_none() {
-            backward.update(network, params, adam, online, &batch.states);
-        } else {
-            let (kl, norm) = backward.store(network, params, online, &batch.states, regulariser.as_ref());
-            loss += kl;
-            work.require_finite("the loss or its gradient", loss + norm, config, params, adam)?;
-            let scale = config.clip_gradient_norm.map_or(1.0, |limit| clip_scale(norm, limit));
-            work.backward.apply_stored(params, adam, scale);
-            gradient_norm = Some(norm);
-        }
-        let stats = work.stats(loss, gradient_norm);
+        let (loss, learner) = (td_loss + kl_of_sigma, Parameters { network, params, adam, config });
+        let (kl, gradient_norm) = work.descend(learner, s, regulariser.as_ref(), loss)?;
+        let stats = work.stats(loss + kl, gradient_norm);
         observer.finished(LearnPhase::Update);
         Ok(stats)
     }

@@ -1,13 +1,21 @@
 //! What one learn step computes between its forward and its backward pass: targets and loss, and the buffers of all passes.
 
 use crate::network::Network;
-use crate::objective::Objective;
+use crate::objective::{Objective, Regulariser};
 use crate::pass::{Backward, Pass};
 use crate::policy::{Policy, element};
 use crate::td_target::{double_q_target, td_target};
 use crate::{AgentConfig, LearnError, LearnStats};
-use sane_nn::Adam;
+use sane_nn::{Adam, clip_scale};
 use sane_replay::Batch;
+
+/// What a step moves, and how.
+pub(crate) struct Parameters<'a> {
+    pub network: &'a mut Network,
+    pub params: &'a mut [f32],
+    pub adam: &'a mut Adam,
+    pub config: &'a AgentConfig,
+}
 
 /// Buffers for one batch size.
 #[derive(Debug, Clone)]
@@ -70,6 +78,29 @@ impl Workspace {
             }
         }
         loss
+    }
+
+    /// Adam's step down the gradient. It is fused with the derivatives of the dense weights unless those are needed whole, for
+    /// the KL of the parameters or for clipping. Returns what that KL adds to the loss, and the norm of the gradient where
+    /// it was computed.
+    pub fn descend(
+        &mut self,
+        learner: Parameters<'_>,
+        states: &[u8],
+        regulariser: Option<&Regulariser>,
+        loss: f32,
+    ) -> Result<(f32, Option<f32>), LearnError> {
+        let Parameters { network, params, adam, config } = learner;
+        let Self { online, backward, .. } = self;
+        if regulariser.is_none() && config.clip_gradient_norm.is_none() {
+            backward.update(network, params, adam, online, states);
+            return Ok((0.0, None));
+        }
+        let (kl, norm) = backward.store(network, params, online, states, regulariser);
+        self.require_finite("the loss or its gradient", loss + kl + norm, config, params, adam)?;
+        let scale = config.clip_gradient_norm.map_or(1.0, |limit| clip_scale(norm, limit));
+        self.backward.apply_stored(params, adam, scale);
+        Ok((kl, Some(norm)))
     }
 
     /// Refuses a number that is not finite, with a description of the agent's state.

@@ -21,10 +21,10 @@ pub struct LinearSchedule {
 impl LinearSchedule {
     /// Keys of a setting `epsilon` of this type.
     pub(crate) const EPSILON_SETTINGS: [Setting; 4] = [
-        Setting { key: "epsilon.first", meaning: "eps-greedy: first ε, a probability" },
-        Setting { key: "epsilon.last", meaning: "eps-greedy: last ε, a probability" },
-        Setting { key: "epsilon.hold", meaning: "eps-greedy: interactions at the first ε" },
-        Setting { key: "epsilon.decay", meaning: "eps-greedy: interactions from the first ε to the last" },
+        Setting { key: "epsilon.first", meaning: "ε-greedy agents: first ε, a probability" },
+        Setting { key: "epsilon.last", meaning: "ε-greedy agents: last ε, a probability" },
+        Setting { key: "epsilon.hold", meaning: "ε-greedy agents: interactions at the first ε" },
+        Setting { key: "epsilon.decay", meaning: "ε-greedy agents: interactions from the first ε to the last" },
     ];
 
     /// The paper's ε: 1 while the replay fills, then to 0.1 over a million interactions.

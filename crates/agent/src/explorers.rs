@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock};
 
 explorers! {
     eps_greedy: EpsGreedy;
+    ez_greedy: EzGreedy;
     noisynet: Noisynet;
     sane: Sane, QSane, SaneLayerwise;
     sane_constant: SaneConstant;

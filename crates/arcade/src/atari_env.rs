@@ -180,10 +180,10 @@ impl Environment for AtariEnv {
         Box::new(self.clone())
     }
 
-    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
+    fn reseed(&mut self, seeds: &mut Stream) -> bool {
         let is_sticky = 0.0 < self.profile.repeat_action_probability;
         if is_sticky {
-            *self.ale.generator() = Mt19937::new(chance.next_u64() as u32);
+            *self.ale.generator() = Mt19937::new(seeds.next_u64() as u32);
         }
         is_sticky
     }

@@ -1,6 +1,7 @@
-//! The Mersenne Twister. Both the console and the small games are pinned to it by the systems they must equal.
+//! The Mersenne Twister, the generator of the systems that must be reproduced exactly: the Arcade Learning Environment
+//! and NumPy's legacy generator.
 //!
-//! Written by hand because its inner state belongs to a snapshot, which the published crates keep to themselves.
+//! Written by hand because its state is part of snapshots, and published crates do not expose theirs.
 
 use serde::{Deserialize, Serialize};
 

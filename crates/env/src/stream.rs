@@ -1,11 +1,11 @@
-//! Randomness as a named, owned stream: same seed and same name, same numbers, whatever else is drawn elsewhere.
+//! Randomness as a named, owned stream: the same seed and name give the same numbers, whatever else is drawn elsewhere.
 //!
 //! xoshiro256++ (Blackman and Vigna 2019), its state filled by SplitMix64 from the seed and a hash of the name. Written
 //! by hand because its bytes are part of the checkpoint format and must never change with a library's version.
 
 use serde::{Deserialize, Serialize};
 
-/// One stream of random numbers.
+/// A random number generator, identified by a seed and a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     state: [u64; 4],
@@ -14,7 +14,7 @@ pub struct Stream {
 impl Stream {
     /// The stream called `name` of the run with this seed.
     pub fn named(seed: u64, name: &str) -> Self {
-        // FNV-1a: the name only has to set streams apart, and this hash is fixed for ever.
+        // FNV-1a: the name only has to distinguish streams, and this hash never changes.
         let hash = name
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -31,7 +31,7 @@ impl Stream {
         result
     }
 
-    /// A whole number in `0..n`, without bias (Lemire 2019).
+    /// An unbiased integer in `0..n` (Lemire 2019).
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(0 < n, "below: there is no number below 0");
         let threshold = n.wrapping_neg() % n;
@@ -48,8 +48,8 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// A standard normal number (Box–Muller; two uniforms each, the second of the pair is not kept, so that the state
-    /// is these four words and nothing else).
+    /// A standard normal number (Box–Muller). Each takes two uniforms and the second normal of the pair is discarded, so
+    /// that the state is only the four words.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_below_n_reach_each_value_equally_often() {
+    fn integers_below_n_are_uniform() {
         let mut stream = Stream::named(3, "test");
         let mut counts = [0_u32; 6];
         for _ in 0..60_000 {
@@ -109,7 +109,7 @@ mod tests {
         }
 
         #[test]
-        fn a_stream_saved_in_the_middle_goes_on_with_the_same_numbers(seed: u64, drawn in 0_usize..50) {
+        fn a_saved_stream_continues_with_the_same_numbers(seed: u64, drawn in 0_usize..50) {
             let mut stream = Stream::named(seed, "test");
             for _ in 0..drawn {
                 stream.next_u64();

@@ -6,7 +6,7 @@ use crate::config::RunConfig;
 use crate::run::Run;
 use crate::world::WorldSource;
 use sane_env::{AgentSteps, Stream};
-use sane_replay::MemoryEstimate;
+use sane_replay::Replay;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ impl Plan {
         let period = config.training.train_period.0 as f64;
         let per_transition = run.replay.memory_bytes() as f64 / run.replay.len() as f64;
         let kept = (config.replay.capacity as u64).min(config.training.total_interactions.0);
-        let worst = MemoryEstimate::new(kept as usize, run.spec()).incompressible_bytes;
+        let worst = Replay::max_memory_bytes(kept as usize, run.spec());
         let replay_bytes = ((per_transition * kept as f64) as u64).min(worst);
         let state_bytes: u64 = run.sections().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         let records = 500 * config.training.total_interactions.0 / config.record.interval.0;
@@ -102,7 +102,7 @@ pub fn memory_need(config: &RunConfig, source: &WorldSource) -> Result<u64, LabE
     let mut run = Run::new(config, source)?;
     play_randomly(&mut run, PLAYED, &mut Stream::named(0, "memory need"), &mut || ())?;
     let kept = (config.replay.capacity as u64).min(config.training.total_interactions.0);
-    let most = MemoryEstimate::new(kept as usize, run.spec()).incompressible_bytes;
+    let most = Replay::max_memory_bytes(kept as usize, run.spec());
     let per_transition = run.replay.memory_bytes() as f64 / run.replay.len() as f64;
     let replay = ((RESERVE * per_transition * kept as f64) as u64).min(most);
     let learner: u64 = run.sections().0.iter().map(|(_, bytes)| bytes.len() as u64).sum();

@@ -40,9 +40,8 @@ const TOTAL_COST: f64 = 0.01;
 /// bsuite's two environments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DeepSeaVariant {
-    /// Actions do what they mean.
     Deterministic,
-    /// "Right" fails once in N times, and the two bottom corners pay noise.
+    /// "Right" fails with probability 1/N, and the two bottom corners pay normal noise.
     Stochastic,
 }
 
@@ -55,25 +54,22 @@ impl DeepSeaVariant {
     }
 }
 
-/// What makes one deep sea.
+/// Parameters of a deep sea.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeepSeaConfig {
     /// Rows and columns, and steps of an episode.
     pub size: usize,
-    /// With or without chance.
     pub variant: DeepSeaVariant,
-    /// Seed of the meaning of the actions; 42 in all of bsuite's experiments.
+    /// Seed of the action mapping; 42 in all of bsuite's experiments.
     pub mapping_seed: u32,
 }
 
 impl DeepSeaConfig {
-    /// Sizes that are offered; bsuite's experiment takes the even ones from 10 to 50.
+    /// Valid sizes; bsuite's experiment takes the even ones from 10 to 50.
     pub const SIZES: std::ops::RangeInclusive<usize> = 2..=100;
-    /// bsuite's own.
     pub const MAPPING_SEED: u32 = 42;
 }
 
-/// The world.
 #[derive(Debug, Clone)]
 pub struct DeepSea {
     spec: EnvSpec,
@@ -92,7 +88,7 @@ struct State {
 }
 
 impl DeepSea {
-    /// A sea whose chance starts from `seed`. The size must be one of [`DeepSeaConfig::SIZES`].
+    /// A sea whose generator is seeded by `seed`. The size must be in [`DeepSeaConfig::SIZES`].
     pub fn new(config: DeepSeaConfig, seed: u64) -> Self {
         assert!(DeepSeaConfig::SIZES.contains(&config.size), "a deep sea of size {}", config.size);
         let mut name = format!("{}/{}", config.variant.family(), config.size);
@@ -124,7 +120,7 @@ impl DeepSea {
         (self.state.row, self.state.column, self.state.bad) = (0, 0, false);
     }
 
-    /// One step of the dive; the reward.
+    /// Moves the diver; the reward.
     fn sink(&mut self, action: Action) -> f64 {
         let size = self.config.size;
         let last = size - 1;
@@ -193,10 +189,10 @@ impl Environment for DeepSea {
         Box::new(self.clone())
     }
 
-    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
+    fn reseed(&mut self, seeds: &mut Stream) -> bool {
         let is_stochastic = self.config.variant == DeepSeaVariant::Stochastic;
         if is_stochastic {
-            self.state.random = NumpyStream::new(chance.next_u64());
+            self.state.random = NumpyStream::new(seeds.next_u64());
         }
         is_stochastic
     }
@@ -273,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_meaning_of_the_actions_equals_bsuites_for_every_size_of_its_experiment() {
+    fn the_action_mapping_equals_bsuites_for_every_size_of_its_experiment() {
         let text = include_str!("../../../golden/minatar/rng_vectors.json");
         let vectors: Value = serde_json::from_str(text).unwrap();
         let rows = &vectors["deep_sea mapping seed 42 size 10 (rows)"];

@@ -1,23 +1,21 @@
 //! The five MinAtar games, bit for bit as the PyPI package `minatar` 1.0.15 plays them.
 //!
 //! [`Minatar`] is the package's own protocol (seed, reset, act) with its random stream and its sticky actions; buttons
-//! go in, whole-number rewards and 0/1 planes come out. [`MinatarWorld`] is the same as an environment for agents, and
-//! [`Trace`] what was recorded from the package, to be compared by [`replay()`]. The rules were written from a
-//! description of the games' behaviour; how they were checked is in `docs/small-worlds.md`.
+//! go in, integer rewards and 0/1 planes come out. [`MinatarWorld`] is the same as an environment for agents, and
+//! [`Trace`] a game recorded from the package, to compare with. The rules were written from a description of the games'
+//! behaviour; how they were checked is in `docs/small-worlds.md`.
 
 mod asterix;
 mod board;
 mod breakout;
 mod freeway;
-mod replay;
 mod seaquest;
 mod space_invaders;
 mod trace;
 mod world;
 
 pub use board::{Button, Game};
-pub use replay::{Difference, Replayed, replay};
-pub use trace::{Trace, TraceError};
+pub use trace::{Comparison, Difference, Trace, TraceError};
 pub(crate) use world::FAMILY;
 pub use world::{ActionSet, MinatarOptions, MinatarWorld};
 
@@ -25,22 +23,21 @@ use crate::numpy_stream::NumpyStream;
 use board::Board;
 use serde::{Deserialize, Serialize};
 
-/// Whether a game grows harder as it goes on. Breakout and freeway never do.
+/// Whether a game becomes harder with time. Breakout and freeway never do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Ramping {
     /// Objects come faster with time, as published results have it.
     #[default]
     On,
-    /// The difficulty of the start stays.
+    /// The difficulty stays that of the start.
     Off,
 }
 
-/// What one act gave.
+/// The result of one act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acted {
-    /// Never negative, and a whole number in all five games.
+    /// A non-negative integer in all five games.
     pub reward: u32,
-    /// Whether the episode is over.
     pub terminal: bool,
 }
 
@@ -60,13 +57,13 @@ impl Minatar {
         Self { board: Board::new(game, ramping), random: NumpyStream::new(seed), sticky, previous: Button::Nothing }
     }
 
-    /// Starts an episode. The stream goes on where it was, and the button pressed last is still remembered.
+    /// Starts an episode. The random stream continues, and the last button can still stick.
     pub fn reset(&mut self) {
         self.board.rules_mut().reset(&mut self.random);
     }
 
-    /// Presses a button, or the previous one again if chance has it so. The draw for that is made even when nothing
-    /// can stick and after the end of the episode, when the game itself stands still.
+    /// Presses a button or, with probability `sticky`, the previous one again. That is drawn even if `sticky` is 0 and
+    /// after the end of the episode, when nothing else happens.
     pub fn act(&mut self, button: Button) -> Acted {
         if self.sticky <= self.random.double() {
             self.previous = button;
@@ -79,17 +76,16 @@ impl Minatar {
         Acted { reward, terminal: rules.over() }
     }
 
-    /// From here on chance comes from the stream of another seed; the board stays.
-    pub fn redraw_chance(&mut self, seed: u64) {
+    /// Replaces the random stream; the board stays.
+    pub fn reseed(&mut self, seed: u64) {
         self.random = NumpyStream::new(seed);
     }
 
-    /// Which game it is.
     pub fn game(&self) -> Game {
         self.board.game()
     }
 
-    /// The difficulty reached, in the games that have one.
+    /// The current difficulty, in games that have one.
     pub fn level(&self) -> Option<u8> {
         self.board.rules().level()
     }

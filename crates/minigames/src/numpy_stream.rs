@@ -1,9 +1,9 @@
-//! The draws of numpy's legacy `RandomState`, which MinAtar and bsuite are pinned to: MT19937 words in, numbers out.
+//! The draws of numpy's legacy `RandomState`, the generator of MinAtar and bsuite: MT19937 words in, numbers out.
 
 use sane_env::Mt19937;
 use serde::{Deserialize, Serialize};
 
-/// `RandomState(seed)`: doubles of 53 bits, whole numbers by masked rejection, polar normals.
+/// `RandomState(seed)`: doubles of 53 bits, integers by masked rejection, normals by the polar method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NumpyStream {
     words: Mt19937,
@@ -11,8 +11,8 @@ pub struct NumpyStream {
 }
 
 impl NumpyStream {
-    /// The generator of a seed. `RandomState` takes 32 bits; a longer seed has its halves folded together, so that
-    /// each seed that numpy accepts means what it means there.
+    /// `RandomState` takes seeds of 32 bits; the halves of a longer seed are combined by XOR, so that every seed that
+    /// numpy accepts gives the same numbers as there.
     pub fn new(seed: u64) -> Self {
         Self { words: Mt19937::new((seed ^ (seed >> 32)) as u32), spare_normal: None }
     }
@@ -24,7 +24,7 @@ impl NumpyStream {
         ((high << 26) | low) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// A whole number in `0..n`. Every attempt takes one word, but a single possible value takes none.
+    /// An integer in `0..n`. Every attempt takes one word; `n = 1` takes none.
     pub fn below(&mut self, n: u32) -> u32 {
         assert!(0 < n, "below: there is no number below 0");
         let largest = n - 1;

@@ -1,4 +1,4 @@
-//! Planes of zeros and ones as a picture for people: each cell a square, the colour of the last plane set in it.
+//! Planes of zeros and ones as a picture: each cell is a square in the colour of the last plane set in it.
 
 use sane_env::Picture;
 

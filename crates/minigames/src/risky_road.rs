@@ -1,18 +1,17 @@
-//! The risky road: a car among other cars on seven lanes, made to measure what "risk" means. Some stretches are open,
-//! where every action is harmless; some are tight, where all actions but one crash.
+//! The risky road: a car on seven lanes with traffic, a world whose true risk is known. In open stretches every action is
+//! harmless; in tight ones all actions but one crash.
 //!
-//! The car moves forward one row a step and chooses its lane; nine rows ahead are seen. Some cars have not made up
-//! their mind: two cells are marked, and a coin closes one of them when the row is two steps away. The rest is known,
-//! so the exact probability that a random action leads to an avoidable crash can be computed ([`Outlook`]), and the
-//! way traffic is made guarantees that what is not yet seen cannot change it (`docs/small-worlds.md`).
+//! The car moves forward one row per step and chooses its lane; nine rows ahead are visible. Undecided cars occupy one of
+//! two marked cells, and a fair coin decides which when the row is two steps away. Everything else is known, so the exact
+//! probability that a random action leads to an avoidable crash can be computed ([`Lookahead`]); the generator of traffic
+//! guarantees that rows beyond the visible ones cannot change it (`docs/small-worlds.md`).
 
-mod difficulty;
-mod outlook;
+mod lookahead;
 mod row;
 mod traffic;
 
-pub use difficulty::Difficulty;
-pub use outlook::Outlook;
+pub use lookahead::Lookahead;
+pub use traffic::Difficulty;
 
 use crate::registry::{Family, KnownWorld, SuitableNetwork};
 use crate::{picture, snapshot};
@@ -51,16 +50,15 @@ pub(crate) const FAMILY: Family = Family {
     },
 };
 
-/// Lanes of the road.
 pub const LANES: usize = 7;
-/// Rows that are seen ahead of the car.
+/// Visible rows ahead of the car.
 pub const ROWS_AHEAD: usize = 9;
-/// Distance at which undecided cars make up their mind.
+/// Distance in rows at which undecided cars are decided.
 pub const DECISION_DISTANCE: usize = 2;
-/// Rows after which an episode is cut.
+/// Rows after which an episode is truncated.
 pub const EPISODE_ROWS: u32 = 500;
-/// What a row is worth. At the usual discount of 0.99 an endless drive is then worth 10, as much as a crash costs; a
-/// negative reward for the crash itself would change no preference and is not given.
+/// Reward of a row. At the discount of 0.99 an endless drive is worth 10, which is what a crash costs; a negative reward
+/// for the crash would change no preference and is not given.
 pub const ROW_REWARD: f32 = 0.1;
 
 const TRAFFIC_STREAM: &str = "risky-road traffic";
@@ -73,14 +71,11 @@ const CHANNELS: usize = 3;
 const HEIGHT: usize = ROWS_AHEAD + 1;
 const PLANE: usize = HEIGHT * LANES;
 
-/// Where the car can go in one step; the outer lanes have a guard rail that keeps it there.
+/// The actions. A guard rail keeps the car on the road in the outer lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steering {
-    /// One lane to the left.
     Left,
-    /// The same lane.
     Straight,
-    /// One lane to the right.
     Right,
 }
 
@@ -105,7 +100,6 @@ impl Steering {
     }
 }
 
-/// The world.
 #[derive(Debug, Clone)]
 pub struct RiskyRoad {
     spec: EnvSpec,
@@ -125,8 +119,8 @@ struct State {
 }
 
 impl RiskyRoad {
-    /// A road of a difficulty. Every episode's traffic comes from the stream of starts; `seed` only decides the road
-    /// before the first reset.
+    /// A road of a difficulty. The traffic of every episode comes from the stream of starts; `seed` only affects the
+    /// road before the first reset.
     pub fn new(difficulty: Difficulty, seed: u64) -> Self {
         let spec = EnvSpec {
             name: difficulty.world_name(),
@@ -138,16 +132,15 @@ impl RiskyRoad {
         Self { spec, difficulty, state: State::new(difficulty, seed) }
     }
 
-    /// What each steering leads to with the best play afterwards.
-    pub fn outlook(&self) -> Outlook {
-        Outlook::new(self.state.lane, &self.state.rows[1..])
+    /// What each action leads to with the best play afterwards.
+    pub fn lookahead(&self) -> Lookahead {
+        Lookahead::new(self.state.lane, &self.state.rows[1..])
     }
 
-    /// The same road as it is seen now, with another future: coins and coming traffic are drawn afresh. What chance
-    /// does from here can be measured with it.
-    pub fn with_fresh_chance(&self, seed: u64) -> Self {
+    /// The same visible road with another future: coins and later traffic come from new streams.
+    pub fn reseeded(&self, seed: u64) -> Self {
         let mut copy = self.clone();
-        copy.state.traffic.redraw(Stream::named(seed, TRAFFIC_STREAM));
+        copy.state.traffic.reseed(Stream::named(seed, TRAFFIC_STREAM));
         copy.state.coins = Stream::named(seed, COINS_STREAM);
         copy
     }
@@ -226,8 +219,8 @@ impl Environment for RiskyRoad {
         Box::new(self.clone())
     }
 
-    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
-        *self = self.with_fresh_chance(chance.next_u64());
+    fn reseed(&mut self, seeds: &mut Stream) -> bool {
+        *self = self.reseeded(seeds.next_u64());
         true
     }
 
@@ -244,7 +237,7 @@ impl Environment for RiskyRoad {
 
 impl GroundTruth for RiskyRoad {
     fn true_risk(&self) -> Option<f64> {
-        (!self.state.crashed).then(|| self.outlook().risk())
+        (!self.state.crashed).then(|| self.lookahead().risk())
     }
 
     fn bad_episode(&self) -> Option<bool> {

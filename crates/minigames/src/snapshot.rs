@@ -1,11 +1,10 @@
-//! Snapshots of small worlds: the world's name, its state, a checksum.
+//! The byte format of snapshots: the world's name, its state, a checksum.
 
 use sane_env::SnapshotError;
 use serde::{Serialize, de::DeserializeOwned};
 
 const CHECKSUM: usize = 4;
 
-/// A state as bytes.
 pub fn encode<S: Serialize>(world: &str, state: &S) -> Vec<u8> {
     let mut bytes = postcard::to_stdvec(&(world, state)).expect("plain data in memory can be encoded");
     let checksum = crc32fast::hash(&bytes);
@@ -13,7 +12,7 @@ pub fn encode<S: Serialize>(world: &str, state: &S) -> Vec<u8> {
     bytes
 }
 
-/// The state in the bytes, if they are whole and of this world.
+/// The state in the bytes, if they are complete and of this world.
 pub fn decode<S: DeserializeOwned>(world: &str, snapshot: &[u8]) -> Result<S, SnapshotError> {
     let unreadable = |reason: String| SnapshotError::Unreadable { world: world.into(), reason };
     let Some((bytes, checksum)) = snapshot.split_last_chunk::<CHECKSUM>() else {
@@ -21,7 +20,7 @@ pub fn decode<S: DeserializeOwned>(world: &str, snapshot: &[u8]) -> Result<S, Sn
     };
     if crc32fast::hash(bytes) != u32::from_le_bytes(*checksum) {
         return Err(unreadable(
-            "its checksum is wrong: it is damaged, cut short, or no snapshot of a small world".into(),
+            "its checksum is wrong: it is damaged, truncated, or not a snapshot of a built-in world".into(),
         ));
     }
     let (found, state) = postcard::take_from_bytes::<&str>(bytes).map_err(|error| unreadable(error.to_string()))?;

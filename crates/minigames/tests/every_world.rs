@@ -1,4 +1,4 @@
-//! What must hold in every small world, whatever is done in it.
+//! Properties that must hold in every built-in world for all actions.
 
 use proptest::prelude::*;
 use sane_env::{Action, Element, Environment, Stream};
@@ -18,7 +18,7 @@ fn world_names() -> impl Strategy<Value = &'static str> {
     prop::sample::select(all)
 }
 
-/// A world under way: it is reset whenever an episode ends, and remembers all it showed.
+/// A world in progress: it is reset whenever an episode ends, and all its output is recorded.
 struct Walk {
     world: Box<dyn Environment>,
     starts: Stream,
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn a_snapshot_taken_back_and_a_fork_go_on_bit_for_bit(
+    fn a_restored_snapshot_and_a_fork_continue_bit_for_bit(
         name in world_names(), seed: u64,
         before in prop::collection::vec(0_u16..60, 0..200), after in prop::collection::vec(0_u16..60, 1..200),
     ) {
@@ -84,7 +84,7 @@ proptest! {
         walk.seen.clear();
         let snapshot = walk.world.snapshot();
         let mut forked = walk.copy_with(walk.world.fork());
-        // Restored into a world of another seed that has been elsewhere.
+        // Restored into a world of another seed and in another state.
         let mut elsewhere = Walk::new(name, seed ^ 1);
         elsewhere.go(&after);
         elsewhere.world.restore(&snapshot).unwrap();
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn redrawn_chance_leaves_what_is_seen_and_comes_from_its_stream_alone(
+    fn reseeding_keeps_the_state_and_depends_on_its_stream_alone(
         name in world_names(), seed: u64, chance: u64,
         before in prop::collection::vec(0_u16..60, 1..100), after in prop::collection::vec(0_u16..60, 1..200),
     ) {
@@ -107,10 +107,10 @@ proptest! {
         walk.go(&before);
         let redrawn = |seed: u64| {
             let mut copy = walk.copy_with(walk.world.fork());
-            let has_chance = copy.world.redraw_chance(&mut Stream::named(seed, "chance"));
+            let is_stochastic = copy.world.reseed(&mut Stream::named(seed, "chance"));
             prop_assert_eq!(copy.world.picture(), walk.world.picture());
             prop_assert_eq!(true_risk(&*copy.world), true_risk(&*walk.world));
-            prop_assert_eq!(has_chance, copy.world.snapshot() != walk.world.snapshot());
+            prop_assert_eq!(is_stochastic, copy.world.snapshot() != walk.world.snapshot());
             copy.go(&after);
             Ok(copy.seen)
         };
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn frames_hold_zeros_and_ones_only_and_the_truth_is_a_probability(
+    fn frames_hold_zeros_and_ones_only_and_the_true_risk_is_a_probability(
         name in world_names(), seed: u64, choices in prop::collection::vec(0_u16..60, 1..200),
     ) {
         let mut walk = Walk::new(name, seed);
@@ -160,7 +160,7 @@ proptest! {
 }
 
 #[test]
-fn another_chance_is_another_future_where_there_is_chance() {
+fn reseeding_changes_the_future_of_stochastic_worlds_only() {
     for (name, differs) in
         [("minatar/asterix", true), ("deep-sea-stochastic/5", true), ("risky-road", true), ("deep-sea/5", false)]
     {
@@ -168,7 +168,7 @@ fn another_chance_is_another_future_where_there_is_chance() {
         walk.go(&[0, 1]);
         let future = |seed: u64| {
             let mut copy = walk.copy_with(walk.world.fork());
-            assert_eq!(copy.world.redraw_chance(&mut Stream::named(seed, "chance")), differs, "{name}");
+            assert_eq!(copy.world.reseed(&mut Stream::named(seed, "chance")), differs, "{name}");
             copy.go(&[1; 200]);
             copy.seen
         };
@@ -177,7 +177,7 @@ fn another_chance_is_another_future_where_there_is_chance() {
 }
 
 #[test]
-fn an_action_the_world_does_not_have_stops_with_both_numbers() {
+fn an_action_out_of_range_panics_with_both_numbers() {
     for name in known_worlds().map(|world| world.name).chain(MORE) {
         let mut walk = Walk::new(name, 1);
         walk.go(&[0]);

@@ -1,6 +1,6 @@
-//! The games against everything recorded from the package.
+//! The MinAtar games against everything recorded from the package.
 
-use sane_minigames::minatar::{Game, Trace, TraceError, replay};
+use sane_minigames::minatar::{Game, Trace, TraceError};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -34,10 +34,10 @@ fn all_recorded_games_are_repeated_without_a_difference() {
     let mut snapshots = 0;
     for path in golden_files() {
         let trace = Trace::read(&std::fs::read(&path).unwrap()).unwrap();
-        let replayed = replay(&trace);
-        assert_eq!((replayed.differences, replayed.first), (0, None), "{}", path.display());
-        *steps.entry(trace.game).or_default() += replayed.steps;
-        snapshots += replayed.snapshots;
+        let compared = trace.compare();
+        assert_eq!((compared.differences, compared.first), (0, None), "{}", path.display());
+        *steps.entry(trace.game).or_default() += compared.steps;
+        snapshots += compared.snapshots;
     }
     let counts: Vec<usize> = Game::ALL.iter().map(|game| steps[game]).collect();
     assert_eq!((counts, snapshots), (vec![78_000, 73_000, 73_000, 88_000, 78_000], 1365));
@@ -55,14 +55,14 @@ fn a_thin_trace_is_checked_by_its_chain() {
     let chain_of = |bytes: &[u8]| {
         let mut with_link = bytes.to_vec();
         with_link.extend([0; 4]);
-        let difference = replay(&Trace::read(&packed(&with_link)).unwrap()).first.unwrap();
+        let difference = Trace::read(&packed(&with_link)).unwrap().compare().first.unwrap();
         assert_eq!((difference.step, difference.field), (acts, "running checksum"));
         difference.found.parse::<u32>().unwrap()
     };
     let link = chain_of(&thin);
     thin.extend(link.to_le_bytes());
-    let replayed = replay(&Trace::read(&packed(&thin)).unwrap());
-    assert_eq!((replayed.steps, replayed.first), (acts, None));
+    let compared = Trace::read(&packed(&thin)).unwrap().compare();
+    assert_eq!((compared.steps, compared.first), (acts, None));
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn the_first_difference_is_named_with_both_values() {
     let mut bytes = unpacked(&golden("breakout_rand_s1_sticky10_ramp1.bin.gz"));
     let acts = u32::from_le_bytes(bytes[24..28].try_into().unwrap()) as usize;
     bytes[48 + 2 * acts + 99] += 5;
-    let replayed = replay(&Trace::read(&packed(&bytes)).unwrap());
-    let difference = replayed.first.unwrap();
-    assert_eq!((replayed.differences, difference.step, difference.field), (1, 100, "reward"));
+    let compared = Trace::read(&packed(&bytes)).unwrap().compare();
+    let difference = compared.first.unwrap();
+    assert_eq!((compared.differences, difference.step, difference.field), (1, 100, "reward"));
     assert_eq!(difference.expected.parse::<u32>().unwrap(), difference.found.parse::<u32>().unwrap() + 5);
 }
 
@@ -81,7 +81,7 @@ fn a_flipped_cell_of_a_whole_observation_is_found() {
     let mut bytes = unpacked(&golden("asterix_rand_s1_sticky10_ramp1.bin.gz"));
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
-    let difference = replay(&Trace::read(&packed(&bytes)).unwrap()).first.unwrap();
+    let difference = Trace::read(&packed(&bytes)).unwrap().compare().first.unwrap();
     assert_eq!(difference.field, "observation");
     assert!(difference.expected.contains("row 9, column 9, channel 3"), "{}", difference.expected);
 }

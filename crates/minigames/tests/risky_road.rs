@@ -1,10 +1,10 @@
-//! The risky road as it is driven: does the label say what really happens?
+//! The risky road: the computed risk against measured crash rates.
 
 use sane_env::{Action, Ending, Environment, GroundTruth, Stream};
 use sane_minigames::risky_road::{Difficulty, EPISODE_ROWS, ROW_REWARD, RiskyRoad};
 
 fn action_of(road: &RiskyRoad) -> Action {
-    Action(road.outlook().best_steering() as u16)
+    Action(road.lookahead().best_steering() as u16)
 }
 
 struct Drive {
@@ -39,7 +39,7 @@ fn the_best_play_never_crashes_at_any_difficulty() {
             let mut ending = Ending::Continues;
             let mut rows = 0;
             while !ending.ends_episode() {
-                assert_eq!(drive.road.outlook().best_survival(), 1.0);
+                assert_eq!(drive.road.lookahead().best_survival(), 1.0);
                 ending = drive.step(action_of(&drive.road));
                 rows += 1;
             }
@@ -96,22 +96,22 @@ fn open_and_tight_states_are_as_common_as_the_handbook_says() {
     assert!(found.iter().zip(&CHARACTER).all(is_near), "{found:.3?}");
 }
 
-/// Random first action, best play afterwards, many times over from one state: the share of crashes is the label.
+/// Random first action, best play afterwards, repeated from one state: the share of crashes is the true risk.
 #[test]
-fn the_label_is_the_crash_rate_that_is_measured() {
+fn the_true_risk_equals_the_measured_crash_rate() {
     let mut drive = Drive::new(Difficulty::HARD, 5);
     let mut draws = Stream::named(5, "test");
     let mut checked = 0;
     while checked < 20 {
         let risk = drive.road.true_risk().unwrap();
-        let is_certain = drive.road.outlook().best_survival() == 1.0;
+        let is_certain = drive.road.lookahead().best_survival() == 1.0;
         if is_certain && 0.0 < risk && (risk < 0.6 || draws.below(20) == 0) {
             checked += 1;
             const TRIALS: u32 = 2000;
             let crashes: u32 = (0..TRIALS).map(|_| u32::from(crashes_from(&drive.road, &mut draws))).sum();
             let measured = f64::from(crashes) / f64::from(TRIALS);
             let deviation = (risk * (1.0 - risk) / f64::from(TRIALS)).sqrt();
-            assert!((measured - risk).abs() < 5.0 * deviation, "label {risk}, measured {measured}");
+            assert!((measured - risk).abs() < 5.0 * deviation, "computed {risk}, measured {measured}");
         }
         if drive.step(action_of(&drive.road)).ends_episode() {
             drive.restart();
@@ -119,9 +119,9 @@ fn the_label_is_the_crash_rate_that_is_measured() {
     }
 }
 
-/// Drives a copy of the road whose coins and coming rows are drawn afresh.
+/// Drives a copy of the road with new coins and later rows.
 fn crashes_from(road: &RiskyRoad, draws: &mut Stream) -> bool {
-    let mut copy = road.with_fresh_chance(draws.next_u64());
+    let mut copy = road.reseeded(draws.next_u64());
     let mut frame = vec![0; copy.spec().frame.bytes()];
     let mut ending = copy.step(Action(draws.below(3) as u16), &mut frame).unwrap().ending;
     for _ in 0..30 {

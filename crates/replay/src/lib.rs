@@ -1,4 +1,5 @@
-//! Transitions remembered: frames are stored once and compressed; batches come out.
+//! Replay memory: stores transitions, each frame once and compressed, and returns batches. It does not read clocks, files
+//! or random numbers other than those of the stream it is given.
 //!
 //! ```text
 //! begin_episode(first frame) ─┐                        ┌─▶ warmed_up ─▶ sample ─▶ Batch
@@ -6,25 +7,41 @@
 //!                                                      └─▶ sealed segments + tail, as bytes (checkpoints)
 //! ```
 //!
-//! From small to large: a `patch` says what changed between two frames; a `group` is a key frame and the
-//! patches that follow it, compressed together; a [`Segment`] is a fixed number of transitions with every frame they
-//! need, so that it can be dropped, saved and sampled alone; a [`Replay`] is a ring of segments. Nothing here reads a
-//! clock, a file or a random number that was not handed in.
+//! Reading order, from large to small: `replay` is a ring of segments; a `segment` is a fixed number of transitions with
+//! every frame they need, so that it can be dropped, saved and sampled alone; `compression` turns frames into key frames
+//! and deltas, compressed in groups; `batch` draws and decodes transitions; `encoding` is the byte format.
+//!
+//! ```
+//! use sane_env::{Action, AgentSteps, Ending, EnvSpec, FrameSkip, FrameSpace, Stream};
+//! use sane_replay::{Batch, Replay};
+//!
+//! let spec = EnvSpec {
+//!     name: "example".into(),
+//!     frame: FrameSpace::gray(2, 2),
+//!     history: 4,
+//!     actions: vec!["noop".into()],
+//!     frame_skip: FrameSkip(4),
+//! };
+//! let mut replay = Replay::new(1000, &spec);
+//! let mut batch = Batch::new(1, spec.state_bytes());
+//! let mut stream = Stream::named(1, "replay");
+//! replay.begin_episode(&[0; 4]);
+//! replay.push(Action(0), 1.0, Ending::Continues, &[1; 4]);
+//! if let Some(mut warm) = replay.warmed_up(AgentSteps(1)) {
+//!     warm.sample(&mut stream, &mut batch);
+//! }
+//! assert_eq!(batch.states, [0; 16]);
+//! assert_eq!(batch.next_states[12..], [1; 4]);
+//! ```
 #![forbid(unsafe_code)]
 
 mod batch;
-mod error;
-mod group;
-mod memory;
-mod patch;
+mod compression;
+mod encoding;
 mod replay;
-mod sampler;
-mod saved;
 mod segment;
 
-pub use batch::Batch;
-pub use error::ReplayError;
-pub use memory::MemoryEstimate;
+pub use batch::{Batch, WarmReplay};
+pub use encoding::ReplayError;
 pub use replay::Replay;
-pub use sampler::Warm;
 pub use segment::Segment;

@@ -1,4 +1,4 @@
-//! The compressed replay gives the very batches of one that stores everything, whatever ends when, saved or not.
+//! The compressed replay returns the same batches as one that stores everything, whatever ends when, saved or not.
 
 mod naive;
 

@@ -1,7 +1,7 @@
-//! What a transition is: the facts learning relies on, on frames small enough to read.
+//! What a transition is: the facts that learning relies on, shown on frames of one byte.
 
 use sane_env::{Action, AgentSteps, Ending, EnvSpec, FrameSkip, FrameSpace, Stream};
-use sane_replay::{Batch, MemoryEstimate, Replay};
+use sane_replay::{Batch, Replay};
 
 fn spec(frame: FrameSpace, history: usize) -> EnvSpec {
     EnvSpec { name: "made-up".into(), frame, history, actions: vec!["only".into()], frame_skip: FrameSkip(4) }
@@ -113,7 +113,7 @@ fn each_transition_is_drawn_equally_often() {
 }
 
 #[test]
-fn sampling_is_refused_until_enough_was_pushed_and_goes_on_when_old_transitions_left() {
+fn sampling_needs_enough_transitions_and_continues_after_old_ones_are_dropped() {
     let mut replay = replay(20);
     replay.begin_episode(&[0]);
     assert!(replay.warmed_up(AgentSteps(0)).is_none());
@@ -133,7 +133,7 @@ fn a_push_after_an_ending_needs_a_new_episode() {
 }
 
 #[test]
-fn noise_takes_what_was_said_beforehand_and_still_frames_far_less() {
+fn noise_takes_the_predicted_memory_and_unchanged_frames_far_less() {
     let spec = spec(FrameSpace::gray(84, 84), 4);
     let fill = |noisy: bool| {
         let mut stream = Stream::named(1, "noise");
@@ -148,9 +148,9 @@ fn noise_takes_what_was_said_beforehand_and_still_frames_far_less() {
         }
         replay.memory_bytes() as u64
     };
-    let estimate = MemoryEstimate::new(2000, &spec);
+    let maximum = Replay::max_memory_bytes(2000, &spec);
     let (noise, still) = (fill(true), fill(false));
-    assert!(noise <= estimate.incompressible_bytes, "{noise} {estimate:?}");
-    assert!(estimate.incompressible_bytes * 8 / 10 <= noise, "{noise} {estimate:?}");
+    assert!(noise <= maximum, "{noise} {maximum}");
+    assert!(maximum * 8 / 10 <= noise, "{noise} {maximum}");
     assert!(still <= noise / 100, "{still} {noise}");
 }

@@ -106,7 +106,7 @@ fn only_profiles_with_sticky_actions_have_chance_to_redraw() {
         world.reset(&mut Stream::named(1, "starts"), &mut frame).unwrap();
         let mut future = |seed: u64| {
             let mut fork = world.fork();
-            assert_eq!(fork.redraw_chance(&mut Stream::named(seed, "chance")), has_chance);
+            assert_eq!(fork.reseed(&mut Stream::named(seed, "chance")), has_chance);
             for i in 0..80 {
                 fork.step(Action(i * 7 % 5), &mut frame).unwrap();
             }

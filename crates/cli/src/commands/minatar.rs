@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::{Context, anyhow};
 use clap::Subcommand;
-use sane_minigames::minatar::{Replayed, Trace, replay};
+use sane_minigames::minatar::{Comparison, Trace};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ enum Format {
     Json,
 }
 
-type Results<'a> = Vec<(&'a PathBuf, anyhow::Result<(Trace, Replayed)>)>;
+type Results<'a> = Vec<(&'a PathBuf, anyhow::Result<(Trace, Comparison)>)>;
 
 fn replay_all(files: &[PathBuf], output: Output, format: Format) -> Results<'_> {
     let bar = output.progress_bar(files.len() as u64, "files");
@@ -74,17 +74,17 @@ fn replay_all(files: &[PathBuf], output: Output, format: Format) -> Results<'_> 
     results
 }
 
-fn replay_file(path: &Path) -> anyhow::Result<(Trace, Replayed)> {
+fn replay_file(path: &Path) -> anyhow::Result<(Trace, Comparison)> {
     let trace = Trace::read(&std::fs::read(path).context("cannot be read")?)?;
-    let replayed = replay(&trace);
-    Ok((trace, replayed))
+    let comparison = trace.compare();
+    Ok((trace, comparison))
 }
 
-fn line_about(path: &Path, result: &anyhow::Result<(Trace, Replayed)>) -> String {
+fn line_about(path: &Path, result: &anyhow::Result<(Trace, Comparison)>) -> String {
     let path = path.display();
     match result {
         Err(error) => format!("{path}: not replayed: {error:#}"),
-        Ok((trace, Replayed { steps, snapshots, differences, first })) => {
+        Ok((trace, Comparison { steps, snapshots, differences, first })) => {
             let game = trace.game.name();
             let line =
                 format!("{path}: {game}, {steps} acts, {snapshots} whole observations, {differences} differences");
@@ -100,7 +100,7 @@ fn line_about(path: &Path, result: &anyhow::Result<(Trace, Replayed)>) -> String
 }
 
 fn as_json(results: &Results<'_>) -> Value {
-    let file = |(path, result): &(&PathBuf, anyhow::Result<(Trace, Replayed)>)| match result {
+    let file = |(path, result): &(&PathBuf, anyhow::Result<(Trace, Comparison)>)| match result {
         Err(error) => json!({ "file": path, "error": format!("{error:#}") }),
         Ok((trace, replayed)) => {
             let first = replayed.first.as_ref().map(|first| {
@@ -127,7 +127,7 @@ fn as_json(results: &Results<'_>) -> Value {
 
 fn verdict(results: &Results<'_>, output: Output) -> Outcome {
     let is_equal =
-        |result: &anyhow::Result<(Trace, Replayed)>| matches!(result, Ok((_, replayed)) if replayed.differences == 0);
+        |result: &anyhow::Result<(Trace, Comparison)>| matches!(result, Ok((_, replayed)) if replayed.differences == 0);
     let failed = results.iter().filter(|(_, result)| !is_equal(result)).count();
     if failed == 0 {
         output.note(format_args!("{} files, 0 differences", results.len()));

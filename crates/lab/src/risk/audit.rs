@@ -54,7 +54,7 @@ pub fn audit(
             "its state cannot be copied, so no other action can be tried in it; audit an Atari game or a small world";
         return Err(LabError::World { name: world.spec().name.clone(), reason: reason.into() });
     }
-    let has_chance = world.redraw_chance(&mut Stream::named(0, "asked only"));
+    let has_chance = world.reseed(&mut Stream::named(0, "asked only"));
     let mut samples = Vec::new();
     let mut sample_points = sample_points(probe.start_seed, wanted).into_iter().peekable();
     let observed = probe.observe(wanted.interactions, |view, state, before| {
@@ -189,7 +189,7 @@ pub fn futures(
     let play = |policy: &mut Policy, action: u16, continuation: usize| {
         let stream = |name: &str| Stream::named(seed, &format!("risk/{name}/{continuation}"));
         let mut world = world.fork();
-        world.redraw_chance(&mut stream("chance"));
+        world.reseed(&mut stream("chance"));
         let rollout = Rollout::resume(world, stack.clone());
         future(policy, rollout, Action(action), settings, &mut stream("policy"))
     };

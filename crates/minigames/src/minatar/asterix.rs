@@ -1,4 +1,4 @@
-//! Asterix: eight lanes of gold and enemies, which come in from the sides ever faster.
+//! Asterix: gold and enemies enter eight lanes from the sides, faster and faster.
 
 use super::Ramping;
 use super::board::{Button, Rules, ahead, behind, mark, on_grid};
@@ -66,7 +66,7 @@ impl Asterix {
         }
     }
 
-    /// What meeting the object of lane `i` gives: gold is taken, an enemy ends the episode.
+    /// The reward for touching the object of lane `i`, if the player does: gold is removed, an enemy ends the episode.
     fn touch(&mut self, i: usize) -> u32 {
         let Some(object) = self.lanes[i] else { return 0 };
         if (object.x, i as i8 + 1) != (self.x, self.y) {
@@ -131,7 +131,7 @@ impl Rules for Asterix {
             Button::Down => self.y = (self.y + 1).min(8),
             Button::Nothing | Button::Fire => {}
         }
-        // Lane i is row i + 1, so only one lane can be met before the objects move.
+        // Lane i is row i + 1, so only one lane can be touched before the objects move.
         let mut reward = self.touch(self.y as usize - 1);
         if self.move_in == 0 {
             self.move_in = self.move_interval;

@@ -1,4 +1,4 @@
-//! What the five games share: buttons, the grid, and the questions that are asked of a game.
+//! What the five games share: buttons, the grid, the trait of their rules and the enum over them.
 
 use super::Ramping;
 use super::{
@@ -15,15 +15,10 @@ pub const CELLS: usize = SIDE * SIDE;
 /// One of the five games.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Game {
-    /// Collect gold, evade enemies.
     Asterix,
-    /// Knock out the wall, keep the ball.
     Breakout,
-    /// Cross the road as often as time allows.
     Freeway,
-    /// Shoot fish, bring divers to the surface, breathe.
     Seaquest,
-    /// Shoot the aliens before they land.
     SpaceInvaders,
 }
 
@@ -52,7 +47,7 @@ impl Game {
         }
     }
 
-    /// The buttons that mean something in this game.
+    /// The buttons that have an effect in this game.
     pub fn minimal_buttons(self) -> &'static [Button] {
         use Button::{Down, Fire, Left, Nothing, Right, Up};
         match self {
@@ -65,20 +60,14 @@ impl Game {
     }
 }
 
-/// What can be pressed. In a game where a button means nothing, it does nothing.
+/// The buttons. One without an effect in a game acts as `Nothing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Button {
-    /// No button.
     Nothing,
-    /// To the left.
     Left,
-    /// Up.
     Up,
-    /// To the right.
     Right,
-    /// Down.
     Down,
-    /// Fire.
     Fire,
 }
 
@@ -86,7 +75,6 @@ impl Button {
     /// All six, in the order of their numbers in the package.
     pub const ALL: [Self; 6] = [Self::Nothing, Self::Left, Self::Up, Self::Right, Self::Down, Self::Fire];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -101,19 +89,17 @@ impl Button {
 
 /// The rules of one game.
 pub trait Rules {
-    /// Back to the start.
     fn reset(&mut self, random: &mut NumpyStream);
     /// One step of an episode that is not over; the reward.
     fn step(&mut self, button: Button, random: &mut NumpyStream) -> u32;
-    /// Whether the episode is over.
     fn over(&self) -> bool;
-    /// The difficulty reached, if the game has any.
+    /// The current difficulty, in games that have one.
     fn level(&self) -> Option<u8>;
     /// Sets the cells of the observation in planes that are all zero.
     fn paint(&self, planes: &mut [u8]);
 }
 
-/// A game being played.
+/// A game in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Board {
     Asterix(Asterix),
@@ -179,8 +165,8 @@ pub fn mark_row(planes: &mut [u8], channel: usize, row: usize, columns: u16) {
 }
 
 /// Whether a column or a row lies on the grid.
-pub fn on_grid(place: i8) -> bool {
-    (0..SIDE as i8).contains(&place)
+pub fn on_grid(coordinate: i8) -> bool {
+    (0..SIDE as i8).contains(&coordinate)
 }
 
 /// One column further in the direction of travel.

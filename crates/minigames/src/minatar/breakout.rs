@@ -1,4 +1,4 @@
-//! Breakout: a ball, a paddle, three rows of bricks that come back when all are gone.
+//! Breakout: a ball, a paddle, three rows of bricks that are restored when all are hit.
 
 use super::board::{Button, Rules, SIDE, mark, mark_row, on_grid};
 use crate::numpy_stream::NumpyStream;
@@ -52,7 +52,7 @@ impl Breakout {
         self.bricks[y as usize] >> x & 1 == 1
     }
 
-    /// The ball comes to the paddle's row in column `x`: the row where it really goes, and its new direction.
+    /// The ball reaches the paddle's row in column `x`: sets its new direction and returns the row it moves to.
     fn meet_paddle(&mut self, x: i8) -> i8 {
         if self.bricks.iter().all(|&row| row == 0) {
             self.bricks = FULL_WALL;

@@ -1,4 +1,4 @@
-//! Freeway: eight cars at eight speeds, a chicken that crosses, a fixed time.
+//! Freeway: a chicken crosses eight lanes of cars at random speeds, for a fixed time.
 
 use super::board::{Button, Rules, mark};
 use crate::numpy_stream::NumpyStream;
@@ -35,7 +35,7 @@ impl Freeway {
         Self { y: START_ROW, move_in: MOVE_INTERVAL, time_left: TIME, cars: [Car::default(); CARS], over: false }
     }
 
-    /// New speeds for all cars, where they are: first all sizes, then all directions.
+    /// New speeds for all cars at their positions. All magnitudes are drawn before all directions.
     fn randomise(&mut self, random: &mut NumpyStream) {
         for car in &mut self.cars {
             car.speed = 1 + random.below(5) as i8;
@@ -112,7 +112,7 @@ impl Rules for Freeway {
     }
 }
 
-/// The road is a ring: off one side, on at the other.
+/// Columns wrap around.
 fn wrapped(x: i8) -> i8 {
     match x {
         -1 => 9,

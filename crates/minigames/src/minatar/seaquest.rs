@@ -1,16 +1,25 @@
-//! Seaquest: a submarine that shoots fish and enemy submarines, saves divers, and must come up for air.
+//! Seaquest: a submarine shoots fish and enemy submarines, rescues divers, and must surface for oxygen.
 //!
-//! Five lists of objects; new ones go to the end, and each list is gone through from its end, so that an object can be
-//! taken out on the way.
-
-mod objects;
-mod scene;
+//! Five lists of objects; new ones are appended, and each list is iterated from its end, so that an object can be
+//! removed during the iteration. The order matters: it decides which of two simultaneous hits counts.
 
 use super::Ramping;
-use super::board::{Button, Rules};
+use super::board::{Button, Rules, ahead, behind, mark, mark_row, on_grid};
 use crate::numpy_stream::NumpyStream;
-use objects::{Fate, Shot, Submarine, Swimmer, remove_shot_at};
 use serde::{Deserialize, Serialize};
+
+const FRONT: usize = 0;
+const BACK: usize = 1;
+const PLAYER_SHOT: usize = 2;
+const TRAIL: usize = 3;
+const ENEMY_SHOT: usize = 4;
+const FISH: usize = 5;
+const SUBMARINE: usize = 6;
+const OXYGEN: usize = 7;
+const DIVERS_ABOARD: usize = 8;
+const DIVER: usize = 9;
+
+const GAUGE_ROW: usize = 9;
 
 const FULL_OXYGEN: i16 = 200;
 const FIRST_ENEMY_INTERVAL: u8 = 20;
@@ -71,7 +80,7 @@ impl Seaquest {
         }
     }
 
-    /// An enemy comes, unless its row already holds one that moves the other way; the draws are made all the same.
+    /// Adds an enemy, unless its row holds one that moves the other way; the draws are made in both cases.
     fn spawn_enemy(&mut self, random: &mut NumpyStream) {
         let rightward = random.double() < 0.5;
         let is_submarine = random.double() < 1.0 / 3.0;
@@ -158,12 +167,12 @@ impl Seaquest {
             let mut submarine = self.submarines[i];
             self.over |= submarine.body.cell() == player;
             let fate = submarine.body.swim(self.move_interval);
-            let met = fate == Fate::Moved && submarine.body.cell() == player;
-            self.over |= met;
+            let touched = fate == Fate::Moved && submarine.body.cell() == player;
+            self.over |= touched;
             let shot_down =
-                fate == Fate::Moved && !met && remove_shot_at(&mut self.player_shots, submarine.body.cell());
+                fate == Fate::Moved && !touched && remove_shot_at(&mut self.player_shots, submarine.body.cell());
             reward += u32::from(shot_down);
-            // It fires even when it is shot down or leaves in this very step.
+            // It fires even if it is shot down or leaves in this step.
             if submarine.shot_in == 0 {
                 submarine.shot_in = ENEMY_SHOT_INTERVAL;
                 let Swimmer { x, y, rightward, .. } = submarine.body;
@@ -213,7 +222,7 @@ impl Seaquest {
         reward
     }
 
-    /// Air is used below the surface; coming up needs a diver aboard, and a full crew is worth the air that is left.
+    /// Uses oxygen below the surface. Surfacing needs a diver aboard; a full crew earns the oxygen that is left.
     fn breathe(&mut self) -> u32 {
         if 0 < self.y {
             self.oxygen -= 1;
@@ -260,7 +269,7 @@ impl Seaquest {
 
 impl Rules for Seaquest {
     fn reset(&mut self, _random: &mut NumpyStream) {
-        // The lists keep their memory from one episode to the next, so that steps need not ask for it.
+        // The lists keep their allocations from one episode to the next.
         *self = Self {
             player_shots: emptied(&mut self.player_shots),
             enemy_shots: emptied(&mut self.enemy_shots),
@@ -302,11 +311,103 @@ impl Rules for Seaquest {
     }
 
     fn paint(&self, planes: &mut [u8]) {
-        scene::paint(self, planes);
+        mark(planes, FRONT, self.y, self.x);
+        mark(planes, BACK, self.y, behind(self.x, self.rightward));
+        mark_row(planes, OXYGEN, GAUGE_ROW, (1 << self.oxygen_cells()) - 1);
+        for diver_i in 0..self.divers_aboard.max(0) {
+            mark(planes, DIVERS_ABOARD, GAUGE_ROW as i8, 8 - diver_i as i8);
+        }
+        for shot in &self.player_shots {
+            mark(planes, PLAYER_SHOT, shot.y, shot.x);
+        }
+        for shot in &self.enemy_shots {
+            mark(planes, ENEMY_SHOT, shot.y, shot.x);
+        }
+        self.fish.iter().for_each(|fish| fish.paint(planes, FISH));
+        self.submarines.iter().for_each(|submarine| submarine.body.paint(planes, SUBMARINE));
+        self.divers.iter().for_each(|diver| diver.paint(planes, DIVER));
     }
 }
 
-/// The list's memory without its content; a bare list stays behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Shot {
+    x: i8,
+    y: i8,
+    rightward: bool,
+}
+
+impl Shot {
+    /// Moves by one column; whether it is still on the grid.
+    fn advance(&mut self) -> bool {
+        self.x = ahead(self.x, self.rightward);
+        on_grid(self.x)
+    }
+}
+
+/// A fish, a diver, or the hull of a submarine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Swimmer {
+    x: i8,
+    y: i8,
+    rightward: bool,
+    move_in: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Submarine {
+    body: Swimmer,
+    shot_in: u8,
+}
+
+/// What a step did to a swimmer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Waited,
+    Moved,
+    /// It left the grid.
+    Left,
+}
+
+impl Swimmer {
+    /// A swimmer at the edge it comes from, in a random row.
+    fn entering(random: &mut NumpyStream, rightward: bool, move_interval: u8) -> Self {
+        Self { x: if rightward { 0 } else { 9 }, y: 1 + random.below(8) as i8, rightward, move_in: move_interval }
+    }
+
+    fn cell(&self) -> (i8, i8) {
+        (self.x, self.y)
+    }
+
+    /// Counts down to its next move, or moves.
+    fn swim(&mut self, move_interval: u8) -> Fate {
+        if 0 < self.move_in {
+            self.move_in -= 1;
+            return Fate::Waited;
+        }
+        self.move_in = move_interval;
+        self.x = ahead(self.x, self.rightward);
+        if on_grid(self.x) { Fate::Moved } else { Fate::Left }
+    }
+
+    fn paint(&self, planes: &mut [u8], channel: usize) {
+        mark(planes, channel, self.y, self.x);
+        let trail = behind(self.x, self.rightward);
+        if on_grid(trail) {
+            mark(planes, TRAIL, self.y, trail);
+        }
+    }
+}
+
+/// Removes the first shot in a cell; whether there was one.
+fn remove_shot_at(shots: &mut Vec<Shot>, cell: (i8, i8)) -> bool {
+    let hit = shots.iter().position(|shot| (shot.x, shot.y) == cell);
+    if let Some(i) = hit {
+        shots.remove(i);
+    }
+    hit.is_some()
+}
+
+/// The list with its allocation but without its elements; an unallocated list stays in its place.
 fn emptied<T>(list: &mut Vec<T>) -> Vec<T> {
     list.clear();
     std::mem::take(list)

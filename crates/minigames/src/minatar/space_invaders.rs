@@ -1,4 +1,4 @@
-//! Space invaders: a block of aliens, one cannon, shots both ways. Nothing in it is left to chance.
+//! Space invaders: a block of aliens, a cannon, shots of both sides. It is deterministic.
 
 use super::Ramping;
 use super::board::{Button, Rules, SIDE, mark, mark_row};

@@ -1,20 +1,19 @@
-//! A recorded game: the bytes of a trace file in, its columns out. Everything that can be wrong with a file is found
-//! here, so that a replay cannot fail for another reason than a difference.
+//! Games recorded from the Python package. [`Trace::read`] decodes and checks a file completely, so that
+//! [`Trace::compare`] can only find differences: it plays the recorded seed and buttons again.
 
-use super::Ramping;
 use super::board::{Button, CELLS, Game};
+use super::{Minatar, Ramping};
+use crc32fast::Hasher;
 use flate2::read::GzDecoder;
 use std::io::Read;
 
 const MAGIC: &[u8; 8] = b"MNATRC1\0";
 const HEADER: usize = 48;
 
-/// One file of the format `MNATRC1`: what was pressed, and what the package answered.
+/// One file of the format `MNATRC1`: the buttons pressed, and what the package returned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// The game that was played.
     pub game: Game,
-    /// Whether difficulty ramping was on.
     pub ramping: Ramping,
     /// Seed given to the package.
     pub seed: u32,
@@ -22,7 +21,6 @@ pub struct Trace {
     pub sticky: f64,
     /// Checksum of the observation after seed and reset.
     pub first_crc: u32,
-    /// One entry per act.
     pub acts: Vec<TracedAct>,
     /// Difficulties and checksums.
     pub evidence: Evidence,
@@ -32,20 +30,18 @@ pub struct Trace {
     pub snapshots: Vec<Vec<u8>>,
 }
 
-/// One act and what came back at once.
+/// One act and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedAct {
     /// The button asked for, before stickiness.
     pub button: Button,
     /// Whether a reset came just before it.
     pub reset_before: bool,
-    /// Whether the act was answered with "terminal".
     pub terminal: bool,
-    /// The reward.
     pub reward: u8,
 }
 
-/// What a file says about the observations.
+/// Checksums and difficulties a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
     /// After every act: the difficulty and the checksum of the observation.
@@ -64,7 +60,31 @@ pub enum Evidence {
     },
 }
 
-/// Why a file is not a trace that can be replayed.
+/// The first value in which the game differs from the trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Number of the act, from 1; 0 is the observation after seed and reset.
+    pub step: usize,
+    pub field: &'static str,
+    /// In the trace.
+    pub expected: String,
+    /// In the game.
+    pub found: String,
+}
+
+/// The result of [`Trace::compare`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// Acts compared.
+    pub steps: usize,
+    /// Whole observations compared.
+    pub snapshots: usize,
+    /// Acts after which something differed (the first observation counts as one).
+    pub differences: usize,
+    pub first: Option<Difference>,
+}
+
+/// A file that is not a complete trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// Not gzip, or gzip cut short or damaged.
@@ -72,30 +92,15 @@ pub enum TraceError {
     Unpack(#[from] std::io::Error),
     /// Another kind of file.
     #[error("this is not a trace: it begins with {found:02x?}, a trace with the letters MNATRC1 and a zero")]
-    OtherKind {
-        /// The first bytes.
-        found: Vec<u8>,
-    },
+    OtherKind { found: Vec<u8> },
     /// Fewer or more bytes than the header announces.
     #[error(
         "the trace has {found} bytes unpacked, its header announces {expected}: it was cut short or joined with another"
     )]
-    WrongLength {
-        /// Bytes there.
-        found: u64,
-        /// Bytes announced.
-        expected: u64,
-    },
-    /// A value that the format does not know.
+    WrongLength { found: u64, expected: u64 },
+    /// A value outside of the format.
     #[error("{field} of the trace is {found}, expected {expected}")]
-    BadField {
-        /// Which value.
-        field: &'static str,
-        /// What stands there.
-        found: String,
-        /// What may stand there.
-        expected: &'static str,
-    },
+    BadField { field: &'static str, found: String, expected: &'static str },
 }
 
 impl Trace {
@@ -115,6 +120,36 @@ impl Trace {
             return Err(TraceError::WrongLength { found: bytes.len() as u64, expected });
         }
         header.columns(&bytes[HEADER..])
+    }
+
+    /// Plays the trace to its end and compares everything the file holds about each act.
+    pub fn compare(&self) -> Comparison {
+        let mut seen = Comparison { steps: 0, snapshots: 0, differences: 0, first: None };
+        let mut game = Minatar::new(self.game, self.sticky, self.ramping, u64::from(self.seed));
+        let mut observation = Observation::new(self.game);
+        game.reset();
+        observation.take(&game);
+        let mut chain = Hasher::new();
+        chain.update(&observation.bytes);
+        let start = same(0, "observation checksum", self.first_crc, crc32fast::hash(&observation.bytes));
+        let compared = start.and(compare_snapshot(self, &observation, &mut seen));
+        seen.note(compared);
+
+        for (i, act) in self.acts.iter().enumerate() {
+            if act.reset_before {
+                game.reset();
+            }
+            let acted = game.act(act.button);
+            observation.take(&game);
+            chain.update(&observation.bytes);
+            seen.steps = i + 1;
+            let compared = same(seen.steps, "reward", u32::from(act.reward), acted.reward)
+                .and(same(seen.steps, "terminal", act.terminal, acted.terminal))
+                .and_then(|()| compare_evidence(self, i, &game, &observation, &chain))
+                .and(compare_snapshot(self, &observation, &mut seen));
+            seen.note(compared);
+        }
+        seen
     }
 }
 
@@ -222,4 +257,84 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 fn words(bytes: &[u8]) -> Vec<u32> {
     (0..bytes.len() / 4).map(|i| u32_at(bytes, 4 * i)).collect()
+}
+
+impl Comparison {
+    fn note(&mut self, compared: Result<(), Difference>) {
+        if let Err(difference) = compared {
+            self.differences += 1;
+            self.first.get_or_insert(difference);
+        }
+    }
+}
+
+/// Compares difficulty and checksum after act `i`; in a thin file the running checksum, where there is one.
+fn compare_evidence(
+    trace: &Trace,
+    i: usize,
+    game: &Minatar,
+    observation: &Observation,
+    chain: &Hasher,
+) -> Result<(), Difference> {
+    let step = i + 1;
+    match &trace.evidence {
+        Evidence::EveryAct { levels, crcs } => {
+            let level = game.level().map_or(-1, i16::from);
+            same(step, "difficulty", levels[i], level)?;
+            same(step, "observation checksum", crcs[i], crc32fast::hash(&observation.bytes))
+        }
+        Evidence::Chain { interval, crcs } if step.is_multiple_of(*interval) => {
+            same(step, "running checksum", crcs[step / interval - 1], chain.clone().finalize())
+        }
+        Evidence::Chain { .. } => Ok(()),
+    }
+}
+
+/// Compares the whole observation where the trace holds one.
+fn compare_snapshot(trace: &Trace, observation: &Observation, seen: &mut Comparison) -> Result<(), Difference> {
+    if trace.snapshot_interval == 0 || !seen.steps.is_multiple_of(trace.snapshot_interval) {
+        return Ok(());
+    }
+    let snapshot = &trace.snapshots[seen.steps / trace.snapshot_interval];
+    seen.snapshots += 1;
+    let Some(at) = (0..snapshot.len()).find(|&i| snapshot[i] != observation.bytes[i]) else { return Ok(()) };
+    let channels = trace.game.channels();
+    let cell = at / channels;
+    let place = format!("row {}, column {}, channel {}", cell / 10, cell % 10, at % channels);
+    Err(Difference {
+        step: seen.steps,
+        field: "observation",
+        expected: format!("{} at {place}", snapshot[at]),
+        found: format!("{} there", observation.bytes[at]),
+    })
+}
+
+fn same<T: PartialEq + ToString>(step: usize, field: &'static str, expected: T, found: T) -> Result<(), Difference> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Difference { step, field, expected: expected.to_string(), found: found.to_string() })
+}
+
+/// An observation in the package's order, `[row][column][channel]`.
+struct Observation {
+    planes: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Observation {
+    fn new(game: Game) -> Self {
+        let len = game.channels() * CELLS;
+        Self { planes: vec![0; len], bytes: vec![0; len] }
+    }
+
+    fn take(&mut self, game: &Minatar) {
+        game.paint(&mut self.planes);
+        let channels = game.game().channels();
+        for (channel, plane) in self.planes.chunks_exact(CELLS).enumerate() {
+            for (cell, &value) in plane.iter().enumerate() {
+                self.bytes[cell * channels + channel] = value;
+            }
+        }
+    }
 }

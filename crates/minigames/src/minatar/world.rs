@@ -31,27 +31,25 @@ pub(crate) const FAMILY: Family = Family {
     },
 };
 
-/// Which buttons the agent is offered.
+/// The buttons offered to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ActionSet {
     /// All six in every game, as published results have it.
     #[default]
     Full,
-    /// Those that mean something in the game.
+    /// Those that have an effect in the game.
     Minimal,
 }
 
-/// How a game is played; the default is how published results are obtained.
+/// Settings of a game; the defaults are those of published results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MinatarOptions {
-    /// Buttons offered.
     pub actions: ActionSet,
     /// Probability that the previous button is pressed instead.
     pub sticky: f64,
-    /// Whether the game grows harder.
     pub ramping: Ramping,
-    /// Steps after which an episode is cut. The package has no limit, and a player who stays at the surface in seaquest
-    /// plays for ever; an evaluation wants one.
+    /// Steps after which an episode is truncated. The package has no limit, and in seaquest a player who stays at the
+    /// surface plays for ever.
     pub limit: Option<u64>,
 }
 
@@ -100,8 +98,8 @@ impl MinatarOptions {
     }
 }
 
-/// One game for an agent. The chance in it is the package's own stream, seeded at construction and never again, so a
-/// reset draws nothing from the stream of starts.
+/// A game as an environment. All randomness comes from the package's own generator, seeded at construction, so a reset
+/// draws nothing from the stream of starts.
 #[derive(Debug, Clone)]
 pub struct MinatarWorld {
     spec: EnvSpec,
@@ -112,7 +110,7 @@ pub struct MinatarWorld {
 }
 
 impl MinatarWorld {
-    /// The game after `seed`, not yet reset.
+    /// The game seeded by `seed`, not yet reset.
     pub fn new(game: Game, options: MinatarOptions, seed: u64) -> Self {
         assert!((0.0..=1.0).contains(&options.sticky), "a sticky probability of {}", options.sticky);
         let buttons = match options.actions {
@@ -131,7 +129,7 @@ impl MinatarWorld {
     }
 }
 
-/// The name that makes this world again: the defaults are not mentioned.
+/// The name that [`crate::make`] makes this world from; defaults are left out.
 fn name_of(game: Game, options: MinatarOptions) -> String {
     let standard = MinatarOptions::default();
     let mut name = format!("minatar/{}", game.name());
@@ -195,8 +193,8 @@ impl Environment for MinatarWorld {
         Box::new(self.clone())
     }
 
-    fn redraw_chance(&mut self, chance: &mut Stream) -> bool {
-        self.game.redraw_chance(chance.next_u64());
+    fn reseed(&mut self, seeds: &mut Stream) -> bool {
+        self.game.reseed(seeds.next_u64());
         true
     }
 
@@ -208,7 +206,7 @@ impl Environment for MinatarWorld {
     }
 }
 
-/// One colour per channel, told apart on a dark ground; the player's is white in every game.
+/// One colour per channel; the player is white in every game.
 const COLOURS: [Colour; 10] = [
     [240, 240, 240],
     [228, 87, 86],

@@ -1,4 +1,4 @@
-//! One row of the road: which lanes are taken, and which two a car still wavers between.
+//! One row of the road: the lanes with cars, and the two lanes one of which an undecided car will take.
 
 use super::LANES;
 use sane_env::Stream;
@@ -31,21 +31,21 @@ impl Row {
         self.cars >> lane & 1 == 0
     }
 
-    /// A coin closes one of the two undecided lanes; without them no coin is thrown.
+    /// Draws which of the two undecided lanes closes; draws nothing in a decided row.
     pub fn decide(&mut self, coins: &mut Stream) {
         if self.undecided != 0 {
             *self = self.outcomes()[coins.below(2) as usize];
         }
     }
 
-    /// The two ways the row can turn out, equally likely; twice the same if nothing is undecided.
+    /// The two equally likely outcomes of the row; equal if nothing is undecided.
     pub fn outcomes(self) -> [Self; 2] {
         let low = self.undecided & self.undecided.wrapping_neg();
         let high = self.undecided & !low;
         [low, high].map(|closed| Self { cars: self.cars | closed, undecided: 0 })
     }
 
-    /// Whether the row can be entered from every lane, however it turns out: no such row can trap anybody.
+    /// Whether the row can be entered from every lane, whatever its outcome.
     pub fn is_open_to_all(self) -> bool {
         self.outcomes().iter().all(|row| {
             let free = !row.cars & ALL_LANES;

@@ -1,17 +1,16 @@
-//! Where traffic comes from: an endless road, row by row, made of stretches.
+//! The generator of traffic: an endless road, row by row, made of stretches, and the difficulty that parametrises it.
 //!
-//! Two promises hold, and the exactness of the risk rests on them. Breaks: before the first row of every tight stretch
-//! lie at least [`BREAK`] empty rows. Passage: whoever enters a stretch where it is open can drive through it to its
-//! end, whatever the coins say. Together: a car that has a break's rows before it survives in every lane.
+//! The computation of the exact risk relies on two invariants. Breaks: at least [`BREAK`] empty rows precede the first
+//! row of every tight stretch. Passage: a car that enters a stretch through an opening can drive to its end, whatever
+//! the coins. Hence a car with a break ahead survives in every lane.
 
-use super::difficulty::{Difficulty, TrafficMix};
 use super::row::Row;
 use super::{LANES, ROWS_AHEAD};
 use sane_env::Stream;
 use serde::{Deserialize, Serialize};
 
-/// Empty rows before a tight stretch: enough to come from any lane to where both gaps of a gate can be reached when
-/// two rows remain, and to the mouth of any corridor.
+/// Empty rows before a tight stretch: enough to reach, from any lane, the entrance of any corridor, and a lane from which
+/// both gaps of a gate are within two rows.
 pub const BREAK: u64 = LANES as u64 - 1;
 const SHORTEST_CORRIDOR: u64 = 3;
 const SHORTEST_SCATTER: u64 = 4;
@@ -31,8 +30,8 @@ enum Stretch {
     Break,
     /// Single cars; every row can be entered from every lane.
     Scattered,
-    /// A jam with one free lane, which winds between the outer lanes. `low..=high` is where the way may be in the row
-    /// last made: one lane, or two neighbours while it is undecided.
+    /// A jam with one free lane, which winds between the outer lanes. `low..=high` are the lanes that may be free in the
+    /// newest row: one, or two neighbours while they are undecided.
     Corridor { low: usize, high: usize },
     /// One row of jam with two gaps, of which one closes.
     Gate,
@@ -40,7 +39,7 @@ enum Stretch {
 
 impl Traffic {
     pub fn new(difficulty: Difficulty, stream: Stream) -> Self {
-        // As many empty rows as are seen, so that no first state is lost.
+        // As many empty rows as are visible, so that every first state can be survived.
         Self { difficulty, stretch: Stretch::Break, rows_left: ROWS_AHEAD as u64 + 1, stream }
     }
 
@@ -59,8 +58,8 @@ impl Traffic {
         }
     }
 
-    /// Rows that come from now on are drawn from another stream; the stretch that has begun goes on.
-    pub fn redraw(&mut self, stream: Stream) {
+    /// Draws later rows from another stream; the current stretch continues.
+    pub fn reseed(&mut self, stream: Stream) {
         self.stream = stream;
     }
 
@@ -75,8 +74,8 @@ impl Traffic {
             self.stretch = Stretch::Scattered;
             self.rows_left = self.between(SHORTEST_SCATTER, LONGEST_SCATTER);
         } else if draw < mix.scattered_weight + mix.corridor_weight {
-            let mouth = self.between(1, LANES as u64 - 2) as usize;
-            self.stretch = Stretch::Corridor { low: mouth, high: mouth };
+            let entrance = self.between(1, LANES as u64 - 2) as usize;
+            self.stretch = Stretch::Corridor { low: entrance, high: entrance };
             self.rows_left = self.between(SHORTEST_CORRIDOR, mix.longest_corridor);
         } else {
             self.stretch = Stretch::Gate;
@@ -101,8 +100,8 @@ impl Traffic {
         if row.is_open_to_all() { row } else { Row::EMPTY }
     }
 
-    /// The way goes on into a lane, or into two of which one will close, that can be reached from wherever it was. It
-    /// keeps off the outer lanes, where the rail would make two actions the same.
+    /// The free lane of the next row, or two of which one will close, can be reached from every lane that may be free
+    /// now. The outer lanes are left out, since at the rail two actions have the same effect.
     fn corridor_row(&mut self, mix: &TrafficMix, low: usize, high: usize) -> Row {
         let first = (high - 1).max(1);
         let last = (low + 1).min(LANES - 2);
@@ -130,6 +129,74 @@ impl Traffic {
     fn happens(&mut self, percent: u64) -> bool {
         self.stream.below(100) < percent
     }
+}
+
+/// Difficulty of the road, from 1 (wide and empty) to 9 (long jams, short breaks, many undecided cars).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Difficulty(u8);
+
+impl Difficulty {
+    /// Difficulty 2.
+    pub const EASY: Self = Self(2);
+    /// Difficulty 5.
+    pub const NORMAL: Self = Self(5);
+    /// Difficulty 8.
+    pub const HARD: Self = Self(8);
+
+    /// All nine.
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        (1..=9).map(Self)
+    }
+
+    /// Reads `easy`, `normal`, `hard` or a number from 1 to 9.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "easy" => Some(Self::EASY),
+            "normal" => Some(Self::NORMAL),
+            "hard" => Some(Self::HARD),
+            number => number.parse().ok().filter(|level| (1..=9).contains(level)).map(Self),
+        }
+    }
+
+    /// The name of the road of this difficulty.
+    pub fn world_name(self) -> String {
+        match self {
+            Self::NORMAL => "risky-road".into(),
+            Self::EASY => "risky-road/easy".into(),
+            Self::HARD => "risky-road/hard".into(),
+            Self(level) => format!("risky-road/{level}"),
+        }
+    }
+
+    /// Parameters of the traffic.
+    fn mix(self) -> TrafficMix {
+        let level = u64::from(self.0);
+        TrafficMix {
+            longest_extra_break: 10 - level,
+            longest_corridor: 3 + level,
+            scattered_weight: 8,
+            corridor_weight: 4 + level,
+            gate_weight: level,
+            car_percent: 20 + 6 * level,
+            undecided_percent: 5 * level,
+        }
+    }
+}
+
+/// Parameters of the traffic, as a function of the difficulty.
+#[derive(Debug, Clone, Copy)]
+struct TrafficMix {
+    /// Largest number of empty rows of a break beyond [`BREAK`].
+    longest_extra_break: u64,
+    longest_corridor: u64,
+    /// Relative frequencies of the stretches that follow a break.
+    scattered_weight: u64,
+    corridor_weight: u64,
+    gate_weight: u64,
+    /// Probability of each of two cars in a row of scattered traffic.
+    car_percent: u64,
+    /// Probability that a row of scattered traffic or of a corridor holds an undecided car.
+    undecided_percent: u64,
 }
 
 #[cfg(test)]
@@ -164,6 +231,22 @@ mod tests {
             let gate = rows.iter().any(|row| row.cars.count_ones() == 5 && row.undecided != 0);
             let scattered = rows.iter().any(|row| row.cars != 0 && row.is_open_to_all());
             assert!(tight_and_sure && gate && scattered, "{difficulty:?}");
+        }
+    }
+
+    #[test]
+    fn every_difficulty_is_parsed_from_its_world_name() {
+        for difficulty in Difficulty::all() {
+            let name = difficulty.world_name();
+            let text = name.strip_prefix("risky-road").unwrap().strip_prefix('/').unwrap_or("normal");
+            assert_eq!(Difficulty::parse(text), Some(difficulty));
+        }
+    }
+
+    #[test]
+    fn other_difficulties_are_refused() {
+        for text in ["0", "10", "-1", "", "tough", "5.0"] {
+            assert_eq!(Difficulty::parse(text), None);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What lies ahead, exactly: the rows that are seen in, the probability of never crashing out, for each steering and
-//! the best play afterwards.
+//! Exact lookahead: the visible rows in, the probability of never crashing out, for each action and the best play
+//! afterwards.
 //!
 //! ```text
 //! V(i, x; o₁, o₂) = max_a  free(i+1, o₁, x_a) · ½ Σ_{o₃} V(i+1, x_a; o₂, o₃),    V(9, x; ·, ·) = 1
@@ -7,26 +7,26 @@
 //! risk            = ⅓ Σ_a (max_a' Q(a') − Q(a))
 //! ```
 //!
-//! i counts rows ahead, x is the lane, x_a the lane after action a, and o_k ∈ {0, 1} says how the k-th row ahead of the
-//! car turned out: rows are decided when they are two away, so two of them are known in every state. All values are
-//! multiples of a power of ½ and hence exact. Why nothing beyond the ninth row matters: `docs/small-worlds.md`.
+//! i counts rows ahead, x is the lane, x_a the lane after action a, and o_k ∈ {0, 1} is the outcome of the k-th row
+//! ahead of the car: rows are decided at distance two, so two of them are known in every state. All values are multiples
+//! of a power of ½ and hence exact. Why nothing beyond the ninth row matters: `docs/small-worlds.md`.
 
 use super::row::Row;
 use super::{LANES, ROWS_AHEAD, Steering};
 
-/// Probability of surviving for ever, by outcome of the next row, outcome of the one after it, and lane.
+/// Probability of never crashing, by outcome of the next row, outcome of the one after it, and lane.
 type Values = [[[f64; LANES]; 2]; 2];
 
-/// The exact future of a state, one number per steering.
+/// The probability of never crashing, for each steering in the current state.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outlook {
+pub struct Lookahead {
     survival: [f64; 3],
 }
 
-impl Outlook {
-    /// Of a car in `lane` with these rows before it, nearest first; the first two are decided.
+impl Lookahead {
+    /// For a car in `lane` with these rows ahead, nearest first; the first two are decided.
     pub(super) fn new(lane: usize, ahead: &[Row]) -> Self {
-        assert_eq!(ahead.len(), ROWS_AHEAD, "outlook: {} rows ahead", ahead.len());
+        assert_eq!(ahead.len(), ROWS_AHEAD, "lookahead: {} rows ahead", ahead.len());
         let outcomes = |i: usize| ahead[i].outcomes();
         let mut next: Values = [[[1.0; LANES]; 2]; 2];
         for i in (1..ROWS_AHEAD).rev() {
@@ -44,7 +44,7 @@ impl Outlook {
         Self { survival: survival(lane, row, &next[0]) }
     }
 
-    /// The probability that a car which steers so now, and as well as possible afterwards, never crashes.
+    /// The probability that a car which steers so now, and optimally afterwards, never crashes.
     pub fn survival(&self, steering: Steering) -> f64 {
         self.survival[steering as usize]
     }
@@ -54,14 +54,14 @@ impl Outlook {
         self.survival.into_iter().fold(0.0, f64::max)
     }
 
-    /// The probability that a steering drawn evenly from the three leads to a crash that the best play would have
-    /// avoided. Where every steering leads to the same end, be it a crash, nothing is at stake and it is 0.
+    /// The probability that a uniformly drawn steering leads to a crash that the best play would have avoided. It is 0
+    /// where every steering has the same probability of a crash, even if that is 1.
     pub fn risk(&self) -> f64 {
         let best = self.best_survival();
         self.survival.iter().map(|survival| best - survival).sum::<f64>() / 3.0
     }
 
-    /// A steering as good as any: straight on if it is one.
+    /// A best steering: straight on, if that is one.
     pub fn best_steering(&self) -> Steering {
         let best = self.best_survival();
         let order = [Steering::Straight, Steering::Left, Steering::Right];
@@ -69,7 +69,7 @@ impl Outlook {
     }
 }
 
-/// For each steering: whether the next row lets the car in, times what is expected from there.
+/// For each steering: 0 if it crashes into the next row, else the expected value beyond it.
 fn survival(lane: usize, next_row: Row, beyond: &[[f64; LANES]; 2]) -> [f64; 3] {
     Steering::ALL.map(|steering| {
         let to = steering.lane_after(lane);
@@ -79,8 +79,7 @@ fn survival(lane: usize, next_row: Row, beyond: &[[f64; LANES]; 2]) -> [f64; 3] 
 
 #[cfg(test)]
 mod tests {
-    use super::super::difficulty::Difficulty;
-    use super::super::traffic::Traffic;
+    use super::super::traffic::{Difficulty, Traffic};
     use super::*;
     use sane_env::Stream;
     use std::collections::HashMap;
@@ -112,7 +111,7 @@ mod tests {
         })
     }
 
-    /// The same for longer roads: states met before are remembered, but nothing is cut off.
+    /// The same for longer roads: states are memoised, but nothing is cut off.
     fn long_tree(lane: usize, rows: &[Row], memory: &mut HashMap<(usize, Vec<Row>), f64>) -> [f64; 3] {
         Steering::ALL.map(|steering| {
             let to = steering.lane_after(lane);
@@ -155,9 +154,9 @@ mod tests {
         for (seed, difficulty) in (0..40).zip(Difficulty::all().cycle()) {
             let rows = road(difficulty, seed, ROWS_AHEAD);
             for lane in 0..LANES {
-                let outlook = Outlook::new(lane, &rows);
-                assert_eq!(outlook.survival, tree(lane, &rows), "seed {seed}, lane {lane}, {rows:?}");
-                fractions += usize::from(outlook.survival.iter().any(|p| 0.0 < *p && *p < 1.0));
+                let lookahead = Lookahead::new(lane, &rows);
+                assert_eq!(lookahead.survival, tree(lane, &rows), "seed {seed}, lane {lane}, {rows:?}");
+                fractions += usize::from(lookahead.survival.iter().any(|p| 0.0 < *p && *p < 1.0));
             }
         }
         assert!(0 < fractions, "no state in which the coins matter was met");
@@ -169,7 +168,7 @@ mod tests {
             let rows = road(difficulty, 1000 + seed, 4 * ROWS_AHEAD);
             let mut memory = HashMap::new();
             for lane in 0..LANES {
-                let seen = Outlook::new(lane, &rows[..ROWS_AHEAD]).survival;
+                let seen = Lookahead::new(lane, &rows[..ROWS_AHEAD]).survival;
                 assert_eq!(seen, long_tree(lane, &rows, &mut memory), "seed {seed}, lane {lane}, {rows:?}");
             }
         }
@@ -178,20 +177,20 @@ mod tests {
     #[test]
     fn a_corridor_leaves_one_steering_and_an_empty_road_all() {
         let corridor = [Row::all_but(4); ROWS_AHEAD];
-        assert_eq!(Outlook::new(4, &corridor), Outlook { survival: [0.0, 1.0, 0.0] });
-        assert_eq!(Outlook::new(4, &corridor).risk(), 2.0 / 3.0);
-        assert_eq!(Outlook::new(3, &corridor).best_steering(), Steering::Right);
-        assert_eq!(Outlook::new(0, &corridor).risk(), 0.0, "where nothing helps, nothing is at stake");
-        assert_eq!(Outlook::new(0, &[Row::EMPTY; ROWS_AHEAD]), Outlook { survival: [1.0; 3] });
+        assert_eq!(Lookahead::new(4, &corridor), Lookahead { survival: [0.0, 1.0, 0.0] });
+        assert_eq!(Lookahead::new(4, &corridor).risk(), 2.0 / 3.0);
+        assert_eq!(Lookahead::new(3, &corridor).best_steering(), Steering::Right);
+        assert_eq!(Lookahead::new(0, &corridor).risk(), 0.0, "no action avoids the crash");
+        assert_eq!(Lookahead::new(0, &[Row::EMPTY; ROWS_AHEAD]), Lookahead { survival: [1.0; 3] });
     }
 
     #[test]
-    fn a_gate_leaves_half_a_chance_to_who_is_near_one_gap_only() {
+    fn a_gate_is_survived_with_probability_half_where_only_one_gap_is_near() {
         let mut rows = [Row::EMPTY; ROWS_AHEAD];
         rows[2] = Row::all_but_one_of(1, 5);
         // Two rows remain when the coin has fallen: only from lane 3 can both gaps be reached.
-        assert_eq!(Outlook::new(2, &rows).survival, [0.5, 0.5, 1.0]);
-        assert_eq!(Outlook::new(2, &rows).risk(), 1.0 / 3.0);
-        assert_eq!(Outlook::new(3, &rows).survival, [0.5, 1.0, 0.5]);
+        assert_eq!(Lookahead::new(2, &rows).survival, [0.5, 0.5, 1.0]);
+        assert_eq!(Lookahead::new(2, &rows).risk(), 1.0 / 3.0);
+        assert_eq!(Lookahead::new(3, &rows).survival, [0.5, 1.0, 0.5]);
     }
 }

@@ -4,8 +4,8 @@
 
 use crate::error::GymError;
 use crate::options::GymOptions;
-use crate::protocol::{Head, Order, Wanted};
-use crate::space::About;
+use crate::protocol::{Payload, ReplyHeader, Request};
+use crate::space::EnvInfo;
 use crate::worker::Worker;
 use sane_arcade::{ActionSet, Preprocessor, ProfileSpec, SIDE};
 use sane_env::{Ending, EnvFrames, FrameSpace, Reward, Step, Stream};
@@ -58,9 +58,9 @@ impl Ale {
     }
 
     /// A game that the worker has just made; refuses one that is no console.
-    pub fn new(options: &GymOptions, about: &About, seed: u64) -> Result<Self, GymError> {
-        let [height, SCREEN_WIDTH] = about.shape[..] else {
-            let space = format!("a screen of {:?}", about.shape);
+    pub fn new(options: &GymOptions, info: &EnvInfo, seed: u64) -> Result<Self, GymError> {
+        let [height, SCREEN_WIDTH] = info.shape[..] else {
+            let space = format!("a screen of {:?}", info.shape);
             return Err(GymError::Observations { world: options.world.clone(), space });
         };
         let profile = options.profile.spec();
@@ -96,10 +96,10 @@ impl Ale {
 
     fn restart(&mut self, worker: &mut Worker) -> Result<(), GymError> {
         // A seed reloads the cartridge; episodes after the first begin as the console's RESET has it.
-        let head = worker.call(Order::Reset(self.seed.take()), Wanted::Observation)?;
+        let header = worker.call(Request::Reset(self.seed.take()), Payload::Observation)?;
         self.screen.copy_from_slice(worker.observation());
         self.preprocessor.set_previous(worker.observation());
-        self.lives = head.number;
+        self.lives = header.number;
         self.end = None;
         Ok(())
     }
@@ -110,9 +110,9 @@ impl Ale {
         let (mut reward, mut frames) = (0.0, 0);
         while frames < skip && self.end.is_none() {
             let left = skip - 1 - frames;
-            let wanted = if left < self.preprocessor.screens_read() { Wanted::Observation } else { Wanted::Nothing };
-            let Head { terminated, truncated, number, reward: of_frame, .. } =
-                worker.call(Order::Step(action), wanted)?;
+            let payload = if left < self.preprocessor.screens_read() { Payload::Observation } else { Payload::Nothing };
+            let ReplyHeader { terminated, truncated, number, reward: of_frame, .. } =
+                worker.call(Request::Step(action), payload)?;
             reward += of_frame;
             frames += 1;
             self.lives = number;
@@ -123,13 +123,13 @@ impl Ale {
             };
             match left {
                 0 => self.screen.copy_from_slice(worker.observation()),
-                1 if wanted == Wanted::Observation => self.preprocessor.set_previous(worker.observation()),
+                1 if payload == Payload::Observation => self.preprocessor.set_previous(worker.observation()),
                 _ => {}
             }
         }
         if frames < skip {
             // The game ended inside the skip: its last frame alone is what is seen.
-            worker.call(Order::Show, Wanted::Observation)?;
+            worker.call(Request::Observe, Payload::Observation)?;
             self.screen.copy_from_slice(worker.observation());
             self.preprocessor.set_previous(worker.observation());
         }

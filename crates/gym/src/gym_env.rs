@@ -4,8 +4,8 @@
 use crate::ale::Ale;
 use crate::error::GymError;
 use crate::picture::picture_of;
-use crate::protocol::{Order, Wanted};
-use crate::source::Idle;
+use crate::protocol::{Payload, Request};
+use crate::source::IdleWorkers;
 use crate::space::Space;
 use crate::worker::Worker;
 use sane_env::{
@@ -13,7 +13,7 @@ use sane_env::{
 };
 use std::cell::RefCell;
 
-/// An environment in a worker of its own.
+/// An environment in its own worker process.
 #[derive(Debug)]
 pub struct GymEnv {
     spec: EnvSpec,
@@ -21,21 +21,21 @@ pub struct GymEnv {
     /// There unless there is a fault. `picture` takes `&self` but asks the worker, hence the cell.
     worker: RefCell<Option<Worker>>,
     fault: Option<WorldFault>,
-    idle: Idle,
+    idle: IdleWorkers,
     newest: Vec<u8>,
 }
 
 /// How observations become frames.
 #[derive(Debug, Clone)]
 pub(crate) enum View {
-    /// As they are.
+    /// Unchanged.
     Plain(Space),
-    /// By one of the arcade's profiles.
+    /// An Atari game, preprocessed by one of the arcade's profiles.
     Ale(Box<Ale>),
 }
 
 impl GymEnv {
-    pub(crate) fn new(spec: EnvSpec, view: View, worker: Worker, idle: Idle) -> Self {
+    pub(crate) fn new(spec: EnvSpec, view: View, worker: Worker, idle: IdleWorkers) -> Self {
         let newest = vec![0; spec.frame.bytes()];
         Self { spec, view, worker: RefCell::new(Some(worker)), fault: None, idle, newest }
     }
@@ -66,8 +66,8 @@ impl Environment for GymEnv {
         self.request(|view, worker, world| match view {
             View::Ale(ale) => ale.reset(worker, starts, frame),
             View::Plain(space) => {
-                // 31 bits: a seed that every environment takes, also those that hand it on to other generators.
-                worker.call(Order::Reset(Some(starts.next_u64() >> 33)), Wanted::Observation)?;
+                // 31 bits: valid for every environment, including those that pass it to other generators.
+                worker.call(Request::Reset(Some(starts.next_u64() >> 33)), Payload::Observation)?;
                 observe(space, worker, world, "reset", frame)
             }
         })?;
@@ -86,7 +86,7 @@ impl Environment for GymEnv {
         Ok(step)
     }
 
-    /// The name alone: what is inside a Python environment cannot be saved.
+    /// The name alone: the state of a Python environment cannot be saved.
     fn snapshot(&self) -> Vec<u8> {
         self.spec.name.clone().into_bytes()
     }
@@ -110,7 +110,7 @@ impl Environment for GymEnv {
             view: self.view.clone(),
             worker: RefCell::new(None),
             fault: Some(fault_of(&self.spec, &GymError::Fork { world: self.spec.name.clone() })),
-            idle: Idle::default(),
+            idle: IdleWorkers::default(),
             newest: self.newest.clone(),
         })
     }
@@ -141,14 +141,14 @@ fn plain_step(
     action: Action,
     frame: &mut [u8],
 ) -> Result<Step, GymError> {
-    let head = worker.call(Order::Step(action.0), Wanted::Observation)?;
+    let header = worker.call(Request::Step(action.0), Payload::Observation)?;
     observe(space, worker, world, "step", frame)?;
-    let reward = head.reward as f32;
+    let reward = header.reward as f32;
     if !reward.is_finite() {
-        let what = format!("the reward {}", head.reward);
+        let what = format!("the reward {}", header.reward);
         return Err(GymError::NotFinite { world: world.into(), doing: "step", what });
     }
-    let ending = match (head.terminated, head.truncated) {
+    let ending = match (header.terminated, header.truncated) {
         (true, _) => Ending::GameOver,
         (_, true) => Ending::Truncated,
         _ => Ending::Continues,
@@ -157,19 +157,19 @@ fn plain_step(
 }
 
 fn observe(space: &Space, worker: &Worker, world: &str, doing: &'static str, frame: &mut [u8]) -> Result<(), GymError> {
-    if let Some((place, number)) = space.not_finite(worker.observation()) {
-        let what = format!("{number} at place {place} of the observation");
+    if let Some((index, number)) = space.not_finite(worker.observation()) {
+        let what = format!("{number} at index {index} of the observation");
         return Err(GymError::NotFinite { world: world.into(), doing, what });
     }
     space.write(worker.observation(), frame);
     Ok(())
 }
 
-/// What the environment itself draws, if it does.
+/// The environment's own rendering, if it has one.
 fn rendered(worker: &mut Worker) -> Result<Option<Picture>, GymError> {
-    let head = worker.call(Order::Render, Wanted::Nothing)?;
-    let rgb = worker.rest("render", head.number as usize)?;
-    let width = head.reward as usize;
+    let header = worker.call(Request::Render, Payload::Nothing)?;
+    let rgb = worker.rest("render", header.number as usize)?;
+    let width = header.reward as usize;
     let height = (rgb.len() / 3).checked_div(width).unwrap_or(0);
     Ok((0 < height).then_some(Picture { width, height, rgb }))
 }

@@ -1,11 +1,10 @@
-//! Which environment, with which arguments, by which interpreter. In: a name such as `gym:ALE/Pong-v5`; out: an id that
-//! Gymnasium may be asked for.
+//! The environment, its arguments and its interpreter. In: a name such as `gym:ALE/Pong-v5`; out: a Gymnasium id.
 
 use crate::error::GymError;
 use sane_arcade::Profile;
 use std::time::Duration;
 
-/// What the names of these worlds begin with.
+/// Prefix of the names of these worlds.
 const PREFIX: &str = "gym:";
 
 /// Whether a name is that of a Gymnasium environment; whether there is one, only Gymnasium knows.
@@ -18,28 +17,28 @@ pub fn is_ale_game(name: &str) -> bool {
     name.starts_with("gym:ALE/")
 }
 
-/// What an environment is made with.
+/// The settings of an environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GymOptions {
     /// Name of the world: `gym:CartPole-v1`, `gym:ALE/Pong-v5`, `gym:mypkg:MyEnv-v0`.
     pub world: String,
     /// Arguments for the environment's constructor.
     pub kwargs: toml::Table,
-    /// The interpreter; without it, `SANE_PYTHON`, then `python3`.
+    /// The interpreter; by default `SANE_PYTHON`, then `python3`.
     pub python: Option<String>,
-    /// How long an answer may take.
+    /// Maximum time for a reply.
     pub timeout: Duration,
-    /// Frames per state; 1 unless said.
+    /// Frames per state; by default 1.
     pub history: Option<usize>,
-    /// How an Atari game (`gym:ALE/…`) is presented.
+    /// Preprocessing of an Atari game (`gym:ALE/…`).
     pub profile: Profile,
 }
 
 impl GymOptions {
-    /// How long is waited unless said: importing a large package on a cold disk takes its time.
+    /// The default: importing a large package from a cold disk takes long.
     pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-    /// This world with nothing set.
+    /// The defaults for this world.
     pub fn new(world: &str) -> Self {
         Self {
             world: world.into(),
@@ -51,7 +50,7 @@ impl GymOptions {
         }
     }
 
-    /// The id Gymnasium is asked for, its module included.
+    /// The Gymnasium id, including its module.
     pub fn id(&self) -> Result<&str, GymError> {
         let refused = |problem| Err(GymError::Name { name: self.world.clone(), problem });
         let Some(id) = self.world.strip_prefix(PREFIX) else { return refused("it does not begin with gym:") };
@@ -65,13 +64,12 @@ impl GymOptions {
         Ok(id)
     }
 
-    /// Whether it is an Atari game of ale-py that is to be presented by a profile. Whoever sets `obs_type` wants the
-    /// environment's own observations.
+    /// Whether it is an Atari game of ale-py to be preprocessed by a profile. Setting `obs_type` selects the environment's
+    /// own observations instead.
     pub fn is_presented_by_profile(&self) -> bool {
         is_ale_game(&self.world) && !self.kwargs.contains_key("obs_type")
     }
 
-    /// The interpreter that is started.
     pub fn interpreter(&self) -> String {
         let of_environment = || std::env::var("SANE_PYTHON").ok().filter(|name| !name.is_empty());
         self.python.clone().or_else(of_environment).unwrap_or_else(|| "python3".into())
@@ -94,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_lead_out_of_a_folder_or_nowhere_are_refused() {
+    fn names_that_contain_path_components_or_empty_parts_are_refused() {
         for name in ["gym:", "gym:a/../../b", "gym::x", "gym:a b", "gym:ALE/", "cartpole"] {
             let error = GymOptions::new(name).id().unwrap_err().to_string();
             assert!(error.starts_with(&format!("{name} names no Gymnasium environment")), "{error}");
@@ -102,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_own_observations_of_a_game_gets_them() {
+    fn obs_type_selects_the_environments_own_observations() {
         let mut options = GymOptions::new("gym:ALE/Pong-v5");
         assert!(options.is_presented_by_profile());
         options.kwargs.insert("obs_type".into(), "ram".into());

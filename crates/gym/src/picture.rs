@@ -1,12 +1,11 @@
-//! A frame as a picture for people: images as they are, vectors as bars.
+//! A frame as a picture, for environments that do not render: images unchanged, vectors as bars.
 
 use sane_env::{Element, FrameSpace, Picture};
 
-/// Pixels of a bar's side, and of the picture's height.
+/// Width of a bar and height of the picture, in pixels.
 const BAR: usize = 12;
 const BARS_HEIGHT: usize = 96;
 
-/// The newest frame as a picture.
 pub(crate) fn picture_of(space: &FrameSpace, frame: &[u8]) -> Picture {
     let FrameSpace { channels, height, width, .. } = *space;
     if height == 1 && width == 1 {
@@ -16,13 +15,13 @@ pub(crate) fn picture_of(space: &FrameSpace, frame: &[u8]) -> Picture {
     let plane = height * width;
     let byte = |at: usize| (255.0 * shades[at].clamp(0.0, 1.0)).round() as u8;
     let pixel = |at: usize| {
-        // Three planes are colours; of any other number the first is shown.
+        // Three planes are colours; otherwise the first plane is shown.
         if channels == 3 { [byte(at), byte(plane + at), byte(2 * plane + at)] } else { [byte(at); 3] }
     };
     Picture { width, height, rgb: (0..plane).flat_map(pixel).collect() }
 }
 
-/// The frame's numbers, bytes brought to [0, 1].
+/// The numbers of the frame, bytes scaled to [0, 1].
 fn shades(space: &FrameSpace, frame: &[u8]) -> Vec<f32> {
     match space.element {
         Element::U8 { full_scale } => frame.iter().map(|&byte| f32::from(byte) / f32::from(full_scale)).collect(),
@@ -30,7 +29,7 @@ fn shades(space: &FrameSpace, frame: &[u8]) -> Vec<f32> {
     }
 }
 
-/// A column per number, up or down from the middle; x/(1+|x|) brings any number into the picture.
+/// A column per number, up or down from the middle; x/(1+|x|) maps any number into the picture.
 fn bars(numbers: &[f32]) -> Picture {
     let (width, middle) = (BAR * numbers.len(), BARS_HEIGHT as f32 / 2.0);
     let mut rgb = vec![24; 3 * width * BARS_HEIGHT];
@@ -59,13 +58,13 @@ mod tests {
     }
 
     #[test]
-    fn planes_of_colours_are_mixed_again() {
+    fn colour_planes_become_pixels() {
         let space = FrameSpace { channels: 3, height: 1, width: 2, element: Element::U8 { full_scale: 255 } };
         assert_eq!(picture_of(&space, &[1, 2, 3, 4, 5, 6]).rgb, [1, 3, 5, 2, 4, 6]);
     }
 
     #[test]
-    fn a_positive_number_stands_up_and_a_negative_one_hangs_down() {
+    fn positive_numbers_are_drawn_upwards_and_negative_ones_downwards() {
         let bytes: Vec<u8> = [1.0_f32, -1.0].iter().flat_map(|x| x.to_le_bytes()).collect();
         let picture = picture_of(&FrameSpace::vector(2), &bytes);
         let lit = |y: usize, x: usize| 24 < picture.rgb[3 * (y * picture.width + x)];

@@ -1,82 +1,81 @@
-//! Where worlds of one environment come from. Interpreters are slow to start, so a worker whose world is dropped is kept
-//! and makes the next one: a new environment in an old process.
+//! Makes worlds of one environment. Interpreters are slow to start, so the worker of a dropped world is kept and makes the
+//! next one: a new environment in an old process.
 
 use crate::ale::{Ale, HISTORY};
 use crate::error::GymError;
 use crate::gym_env::{GymEnv, View};
 use crate::options::GymOptions;
-use crate::space::{About, Space};
+use crate::space::{EnvInfo, Space};
 use crate::worker::Worker;
 use sane_env::{EnvSpec, FrameSkip};
 use std::sync::{Arc, Mutex};
 
-/// Workers without a world.
-pub(crate) type Idle = Arc<Mutex<Vec<Worker>>>;
+/// Workers without a world, for reuse.
+pub(crate) type IdleWorkers = Arc<Mutex<Vec<Worker>>>;
 
-/// A source of worlds of one environment.
+/// A factory of worlds of one environment.
 #[derive(Debug)]
 pub struct GymSource {
     options: GymOptions,
     id: String,
     kwargs: toml::Table,
-    about: About,
+    info: EnvInfo,
     spec: EnvSpec,
-    idle: Idle,
+    idle: IdleWorkers,
 }
 
 impl GymSource {
-    /// Starts a worker, makes the environment and finds out what it shows and takes.
+    /// Starts a worker, makes the environment and reads its observation and action spaces.
     pub fn open(options: &GymOptions) -> Result<Self, GymError> {
         let id = options.id()?.to_owned();
         let by_profile = options.is_presented_by_profile();
         let kwargs = if by_profile { Ale::kwargs(options)? } else { options.kwargs.clone() };
         let mut worker = Worker::start(options)?;
-        let about = worker.make(&id, &kwargs)?;
-        let actions = about.action_names();
+        let info = worker.make(&id, &kwargs)?;
+        let actions = info.action_names();
         if actions.is_empty() || usize::from(u16::MAX) < actions.len() {
             let space = format!("of {} actions", actions.len());
             return Err(GymError::Actions { world: options.world.clone(), what: "an action space", space });
         }
         let (frame, history, skip) = if by_profile {
-            Ale::new(options, &about, 0)?;
+            Ale::new(options, &info, 0)?;
             (Ale::frame(), HISTORY, options.profile.spec().frame_skip)
         } else {
-            (Space::of(&about).frame, options.history.unwrap_or(1), FrameSkip(1))
+            (Space::of(&info).frame, options.history.unwrap_or(1), FrameSkip(1))
         };
         if frame.bytes() == 0 {
-            let space = format!("observations of shape {:?}, which hold nothing", about.shape);
+            let space = format!("observations of shape {:?}, which are empty", info.shape);
             return Err(GymError::Observations { world: options.world.clone(), space });
         }
         let spec = EnvSpec { name: options.world.clone(), frame, history, actions, frame_skip: skip };
         let idle = Arc::new(Mutex::new(vec![worker]));
-        Ok(Self { options: options.clone(), id, kwargs, about, spec, idle })
+        Ok(Self { options: options.clone(), id, kwargs, info, spec, idle })
     }
 
-    /// What its worlds say about themselves.
     pub fn spec(&self) -> &EnvSpec {
         &self.spec
     }
 
-    /// Versions of Gymnasium and Python, for people.
+    /// Versions of Gymnasium and Python, as text.
     pub fn versions(&self) -> &str {
-        &self.about.versions
+        &self.info.versions
     }
 
-    /// A world; `seed` is that of a game's console. All other environments take their seeds episode by episode.
+    /// Makes a world. `seed` is that of an Atari console; all other environments are seeded at each reset.
     pub fn make(&self, seed: u64) -> Result<GymEnv, GymError> {
         let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
         let mut worker = idle.map_or_else(|| Worker::start(&self.options), Ok)?;
         if !worker.is_fresh() {
-            let about = worker.make(&self.id, &self.kwargs)?;
-            if about != self.about {
-                let reason = "it shows or takes something else than when it was first made".into();
+            let info = worker.make(&self.id, &self.kwargs)?;
+            if info != self.info {
+                let reason = "its spaces differ from those when it was first made".into();
                 return Err(GymError::Raised { world: self.options.world.clone(), doing: "make", reason });
             }
         }
         let view = if self.options.is_presented_by_profile() {
-            View::Ale(Box::new(Ale::new(&self.options, &self.about, seed)?))
+            View::Ale(Box::new(Ale::new(&self.options, &self.info, seed)?))
         } else {
-            View::Plain(Space::of(&self.about))
+            View::Plain(Space::of(&self.info))
         };
         Ok(GymEnv::new(self.spec.clone(), view, worker, Arc::clone(&self.idle)))
     }

@@ -1,46 +1,42 @@
-//! What an environment shows, as a frame. In: the worker's word about the observation space; out: the frame's shape and
-//! the way from an observation's bytes to it.
+//! Observations as frames. In: the worker's description of the observation space; out: the shape of a frame and the
+//! conversion of an observation's bytes to it.
 
 use sane_env::{Element, FrameSpace};
 use serde::Deserialize;
 
-/// Channels that an image may have; the side of a 3-dimensional observation with one of these sizes holds them.
+/// Numbers of channels of an image; an axis of a 3-dimensional observation with one of these sizes is the channel axis.
 const CHANNELS: [usize; 3] = [1, 3, 4];
 
-/// What the worker says about an environment it made.
+/// The worker's description of an environment it made.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct About {
-    /// Sides of an observation.
+pub(crate) struct EnvInfo {
     pub shape: Vec<usize>,
-    /// Whether its numbers are bytes; otherwise they come as `f32`.
+    /// Whether observations are `u8`; otherwise they are sent as `f32`.
     pub is_bytes: bool,
-    /// The largest byte there can be.
+    /// The largest possible byte.
     pub full_scale: u8,
-    /// How many actions there are.
     pub actions: usize,
-    /// Their names, where the environment has some.
+    /// Names of the actions, if the environment has them.
     pub names: Vec<String>,
-    /// Of Gymnasium and Python.
+    /// Versions of Gymnasium and Python.
     pub versions: String,
 }
 
-/// A frame's shape and how its numbers lie in an observation.
+/// The shape of a frame, and the layout of its numbers in an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// Shape of the frame.
     pub frame: FrameSpace,
-    /// Whether an observation holds the channels of a pixel side by side; a frame holds plane after plane.
+    /// Whether the channels of a pixel are adjacent in an observation; a frame holds plane after plane.
     interleaved: bool,
 }
 
-impl About {
-    /// Bytes of an observation.
+impl EnvInfo {
     pub fn observation_bytes(&self) -> usize {
         let element = if self.is_bytes { 1 } else { 4 };
         element * self.shape.iter().product::<usize>()
     }
 
-    /// Names of the actions; their numbers where the environment has no names.
+    /// Names of the actions; their numbers if the environment has no names.
     pub fn action_names(&self) -> Vec<String> {
         if self.names.len() == self.actions {
             return self.names.clone();
@@ -50,20 +46,20 @@ impl About {
 }
 
 impl Space {
-    /// Two sides are a picture, three a picture with channels (last, as Gymnasium has them, unless only the first side
-    /// can be them), everything else is a vector.
-    pub fn of(about: &About) -> Self {
-        let element = match about.is_bytes {
-            true => Element::U8 { full_scale: about.full_scale.max(1) },
+    /// Two axes are a picture, three a picture with channels (last, as usual in Gymnasium, unless only the first axis can
+    /// be the channels), everything else is a vector.
+    pub fn of(info: &EnvInfo) -> Self {
+        let element = match info.is_bytes {
+            true => Element::U8 { full_scale: info.full_scale.max(1) },
             false => Element::F32,
         };
-        let (channels, height, width, interleaved) = match about.shape[..] {
+        let (channels, height, width, interleaved) = match info.shape[..] {
             [height, width] => (1, height, width, false),
             [first, height, width] if CHANNELS.contains(&first) && !CHANNELS.contains(&width) => {
                 (first, height, width, false)
             }
             [height, width, channels] => (channels, height, width, 1 < channels),
-            _ => (about.shape.iter().product(), 1, 1, false),
+            _ => (info.shape.iter().product(), 1, 1, false),
         };
         Self { frame: FrameSpace { channels, height, width, element }, interleaved }
     }
@@ -83,7 +79,7 @@ impl Space {
         }
     }
 
-    /// The first number that is not finite, by place.
+    /// The first number that is not finite, with its index.
     pub fn not_finite(&self, observation: &[u8]) -> Option<(usize, f32)> {
         if self.frame.element != Element::F32 {
             return None;
@@ -97,36 +93,43 @@ impl Space {
 mod tests {
     use super::*;
 
-    fn about(shape: &[usize], is_bytes: bool) -> About {
-        About { shape: shape.into(), is_bytes, full_scale: 255, actions: 2, names: Vec::new(), versions: String::new() }
+    fn info(shape: &[usize], is_bytes: bool) -> EnvInfo {
+        EnvInfo {
+            shape: shape.into(),
+            is_bytes,
+            full_scale: 255,
+            actions: 2,
+            names: Vec::new(),
+            versions: String::new(),
+        }
     }
 
-    fn sides(shape: &[usize], is_bytes: bool) -> [usize; 3] {
-        let frame = Space::of(&about(shape, is_bytes)).frame;
+    fn frame_shape(shape: &[usize], is_bytes: bool) -> [usize; 3] {
+        let frame = Space::of(&info(shape, is_bytes)).frame;
         [frame.channels, frame.height, frame.width]
     }
 
     #[test]
     fn a_shape_is_a_vector_a_picture_or_a_picture_with_channels() {
-        assert_eq!(sides(&[4], false), [4, 1, 1]);
-        assert_eq!(sides(&[], false), [1, 1, 1]);
-        assert_eq!(sides(&[84, 84], true), [1, 84, 84]);
-        assert_eq!(sides(&[210, 160, 3], true), [3, 210, 160]);
-        assert_eq!(sides(&[3, 64, 64], true), [3, 64, 64]);
-        assert_eq!(sides(&[2, 2, 2, 2], false), [16, 1, 1]);
+        assert_eq!(frame_shape(&[4], false), [4, 1, 1]);
+        assert_eq!(frame_shape(&[], false), [1, 1, 1]);
+        assert_eq!(frame_shape(&[84, 84], true), [1, 84, 84]);
+        assert_eq!(frame_shape(&[210, 160, 3], true), [3, 210, 160]);
+        assert_eq!(frame_shape(&[3, 64, 64], true), [3, 64, 64]);
+        assert_eq!(frame_shape(&[2, 2, 2, 2], false), [16, 1, 1]);
     }
 
     #[test]
-    fn pixels_with_channels_side_by_side_become_planes() {
-        let space = Space::of(&about(&[1, 2, 3], true));
+    fn interleaved_channels_become_planes() {
+        let space = Space::of(&info(&[1, 2, 3], true));
         let mut frame = [0; 6];
         space.write(&[1, 2, 3, 4, 5, 6], &mut frame);
         assert_eq!(frame, [1, 4, 2, 5, 3, 6]);
     }
 
     #[test]
-    fn planes_and_vectors_stay_as_they_are() {
-        let vector = Space::of(&about(&[2], false));
+    fn planes_and_vectors_are_copied() {
+        let vector = Space::of(&info(&[2], false));
         let bytes: Vec<u8> = [1.5_f32, -0.1].iter().flat_map(|x| x.to_le_bytes()).collect();
         let mut frame = [0; 8];
         vector.write(&bytes, &mut frame);

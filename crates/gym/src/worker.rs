@@ -1,15 +1,15 @@
-//! A Python process that holds one environment. In: orders; out: heads of replies and observations, or the error that says
-//! what became of the process.
+//! A Python process that holds one environment. In: requests; out: replies with observations, or the error that describes
+//! what happened to the process.
 //!
-//! Orders and replies go through pipes, which are quicker than sockets; a [watch](crate::watch) ends a worker that does
-//! not answer. It lives in a process group of its own: Ctrl-C is the binary's business, which saves a checkpoint first.
+//! Messages go through pipes, which are faster than sockets; a [watchdog](crate::watchdog) kills a worker that does not
+//! reply. The process has its own process group, so that Ctrl-C reaches only this process, which saves a checkpoint first.
 
 use crate::error::GymError;
 use crate::options::GymOptions;
-use crate::protocol::{HEAD_BYTES, Head, Order, Wanted};
-use crate::space::About;
-use crate::tail::Tail;
-use crate::watch::Watch;
+use crate::protocol::{HEADER_BYTES, Payload, ReplyHeader, Request};
+use crate::space::EnvInfo;
+use crate::stderr::StderrTail;
+use crate::watchdog::Watchdog;
 use rustix::io::ioctl_fionbio;
 use sane_env::closest_name;
 use serde::Deserialize;
@@ -26,42 +26,40 @@ use std::time::{Duration, Instant};
 
 const SCRIPT: &str = include_str!("worker.py");
 
-/// How long a process whose pipes are closed may take to end by itself, so that its exit code is seen.
-const LAST_BREATH: Duration = Duration::from_secs(2);
+/// How long a process whose pipes are closed may take to exit, so that its exit code is known.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long an answer is asked for again and again before this thread goes to sleep until it comes.
-const PATIENCE: Duration = Duration::from_micros(50);
+/// How long a reply is polled for before this thread sleeps until it arrives.
+const POLL_TIME: Duration = Duration::from_micros(50);
 
-/// How a thread that waits for an answer learns of it.
+/// How the reply pipe is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waking {
-    /// It keeps asking.
-    ByAsking,
-    /// It sleeps, and the system wakes it.
-    BySystem,
+enum ReadMode {
+    Polling,
+    Blocking,
 }
 
-/// A worker and the lines to it.
+/// A worker process and its pipes.
 #[derive(Debug)]
 pub(crate) struct Worker {
     world: String,
     python: String,
     timeout: Duration,
-    watch: Watch,
-    orders: ChildStdin,
-    answers: ChildStdout,
-    /// Nothing is ever said on it: it closes with this process, whereupon the kernel ends the worker.
+    watchdog: Watchdog,
+    requests: ChildStdin,
+    replies: ChildStdout,
+    /// Carries no data: it closes when this process ends, whereupon the kernel kills the worker.
     _lifeline: UnixListener,
-    tail: Tail,
+    stderr: StderrTail,
     reply: Vec<u8>,
     observation_bytes: usize,
     fresh: bool,
-    /// Whether the last answer came so soon that going to sleep for the next one is not worth it.
-    quick: bool,
+    /// Whether the last reply came so soon that polling for the next one is faster than sleeping.
+    replies_fast: bool,
 }
 
 impl Worker {
-    /// Starts an interpreter with the script; nothing is made yet.
+    /// Starts an interpreter with the worker script; no environment is made yet.
     pub fn start(options: &GymOptions) -> Result<Self, GymError> {
         let python = options.interpreter();
         let (mut command, lifeline) = command(&python).map_err(|source| cannot_start(options, &python, source))?;
@@ -70,38 +68,38 @@ impl Worker {
             _ => cannot_start(options, &python, source),
         })?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(orders), Some(answers), Some(words)) = pipes else { unreachable!("all three are pipes") };
-        ioctl_fionbio(&answers, true).map_err(|error| cannot_start(options, &python, error.into()))?;
+        let (Some(requests), Some(replies), Some(stderr)) = pipes else { unreachable!("all three are pipes") };
+        ioctl_fionbio(&replies, true).map_err(|error| cannot_start(options, &python, error.into()))?;
         Ok(Self {
             world: options.world.clone(),
             python,
             timeout: options.timeout,
-            watch: Watch::over(child, options.timeout),
-            orders,
-            answers,
+            watchdog: Watchdog::new(child, options.timeout),
+            requests,
+            replies,
             _lifeline: lifeline,
-            tail: Tail::of(words),
-            reply: vec![0; HEAD_BYTES],
+            stderr: StderrTail::new(stderr),
+            reply: vec![0; HEADER_BYTES],
             observation_bytes: 0,
             fresh: false,
-            quick: true,
+            replies_fast: true,
         })
     }
 
     /// Makes an environment in place of any before.
-    pub fn make(&mut self, id: &str, kwargs: &toml::Table) -> Result<About, GymError> {
-        let wish = json!({ "id": id, "kwargs": kwargs }).to_string();
-        let head = self.call(Order::Make(&wish), Wanted::Nothing)?;
-        let text = self.rest("make", head.number as usize)?;
-        let about: About = serde_json::from_slice(&text).map_err(|error| GymError::Raised {
+    pub fn make(&mut self, id: &str, kwargs: &toml::Table) -> Result<EnvInfo, GymError> {
+        let request = json!({ "id": id, "kwargs": kwargs }).to_string();
+        let header = self.call(Request::Make(&request), Payload::Nothing)?;
+        let text = self.rest("make", header.number as usize)?;
+        let info: EnvInfo = serde_json::from_slice(&text).map_err(|error| GymError::Raised {
             world: self.world.clone(),
             doing: "make",
-            reason: format!("the worker's answer cannot be read: {error}"),
+            reason: format!("the worker's reply cannot be parsed: {error}"),
         })?;
-        self.observation_bytes = about.observation_bytes();
-        self.reply.resize(HEAD_BYTES + self.observation_bytes, 0);
+        self.observation_bytes = info.observation_bytes();
+        self.reply.resize(HEADER_BYTES + self.observation_bytes, 0);
         self.fresh = true;
-        Ok(about)
+        Ok(info)
     }
 
     /// Whether its environment has never been reset.
@@ -109,112 +107,114 @@ impl Worker {
         self.fresh
     }
 
-    /// One order, one reply; the observation, if wanted, is then in [`observation`](Self::observation).
-    pub fn call(&mut self, order: Order<'_>, wanted: Wanted) -> Result<Head, GymError> {
+    /// One request, one reply; a requested observation is then in [`observation`](Self::observation).
+    pub fn call(&mut self, request: Request<'_>, payload: Payload) -> Result<ReplyHeader, GymError> {
         self.fresh = false;
-        self.watch.begin();
-        let head = self.exchange(order, wanted);
-        self.watch.end();
-        head
+        self.watchdog.begin();
+        let header = self.exchange(request, payload);
+        self.watchdog.end();
+        header
     }
 
-    fn exchange(&mut self, order: Order<'_>, wanted: Wanted) -> Result<Head, GymError> {
-        let doing = order.name();
-        let sent = match order {
-            Order::Make(text) => self.orders.write_all(&[&order.encode(wanted), text.as_bytes()].concat()),
-            _ => self.orders.write_all(&order.encode(wanted)),
+    fn exchange(&mut self, request: Request<'_>, payload: Payload) -> Result<ReplyHeader, GymError> {
+        let doing = request.name();
+        let sent = match request {
+            Request::Make(text) => self.requests.write_all(&[&request.encode(payload), text.as_bytes()].concat()),
+            _ => self.requests.write_all(&request.encode(payload)),
         };
         sent.map_err(|_| self.lost(doing))?;
-        let expected = match wanted {
-            Wanted::Observation => HEAD_BYTES + self.observation_bytes,
-            Wanted::Nothing => HEAD_BYTES,
+        let expected = match payload {
+            Payload::Observation => HEADER_BYTES + self.observation_bytes,
+            Payload::Nothing => HEADER_BYTES,
         };
-        let mut filled = self.fill(doing, 0, HEAD_BYTES, expected)?;
-        let head = Head::decode(*self.reply.first_chunk().expect("the head was read"));
-        if !head.ok {
-            let mut text = self.reply[HEAD_BYTES..filled].to_vec();
-            text.extend(self.rest(doing, head.number as usize - text.len())?);
-            return Err(self.refused(doing, &text));
+        let mut filled = self.fill(doing, 0, HEADER_BYTES, expected)?;
+        let header = ReplyHeader::decode(*self.reply.first_chunk().expect("the header was read"));
+        if !header.ok {
+            let mut text = self.reply[HEADER_BYTES..filled].to_vec();
+            text.extend(self.rest(doing, header.number as usize - text.len())?);
+            return Err(self.reported_error(doing, &text));
         }
         while filled < expected {
             filled = self.fill(doing, filled, expected, expected)?;
         }
-        Ok(head)
+        Ok(header)
     }
 
-    /// The newest observation, as the environment's space lays it out.
+    /// The newest observation, in the layout of the environment's space.
     pub fn observation(&self) -> &[u8] {
-        &self.reply[HEAD_BYTES..]
+        &self.reply[HEADER_BYTES..]
     }
 
     /// `count` more bytes: a text or a picture.
     pub fn rest(&mut self, doing: &'static str, count: usize) -> Result<Vec<u8>, GymError> {
         let mut bytes = vec![0; count];
-        self.set_waking(Waking::BySystem, doing)?;
-        self.answers.read_exact(&mut bytes).map_err(|_| self.lost(doing))?;
-        self.set_waking(Waking::ByAsking, doing)?;
+        self.set_read_mode(ReadMode::Blocking, doing)?;
+        self.replies.read_exact(&mut bytes).map_err(|_| self.lost(doing))?;
+        self.set_read_mode(ReadMode::Polling, doing)?;
         Ok(bytes)
     }
 
-    /// Reads on from `filled` until at least `least` bytes of the reply are there, at most `most`.
+    /// Reads, after `filled` bytes of the reply, until at least `least` and at most `most` bytes are there.
     fn fill(&mut self, doing: &'static str, mut filled: usize, least: usize, most: usize) -> Result<usize, GymError> {
         let since = Instant::now();
         let mut asleep = false;
         while filled < least {
-            match self.answers.read(&mut self.reply[filled..most]) {
+            match self.replies.read(&mut self.reply[filled..most]) {
                 Ok(0) => return Err(self.lost(doing)),
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Being woken takes longer than a small step: where answers come at once, they are asked for again.
-                Err(error) if error.kind() == ErrorKind::WouldBlock && self.quick && since.elapsed() < PATIENCE => {
+                // Waking a sleeping thread takes longer than a small step, so fast replies are polled for.
+                Err(error)
+                    if error.kind() == ErrorKind::WouldBlock && self.replies_fast && since.elapsed() < POLL_TIME =>
+                {
                     spin_loop();
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock && !asleep => {
                     asleep = true;
-                    self.set_waking(Waking::BySystem, doing)?;
+                    self.set_read_mode(ReadMode::Blocking, doing)?;
                 }
                 Err(_) => return Err(self.lost(doing)),
             }
         }
         if asleep {
-            self.set_waking(Waking::ByAsking, doing)?;
+            self.set_read_mode(ReadMode::Polling, doing)?;
         }
-        self.quick = since.elapsed() < 2 * PATIENCE;
+        self.replies_fast = since.elapsed() < 2 * POLL_TIME;
         Ok(filled)
     }
 
-    fn set_waking(&mut self, waking: Waking, doing: &'static str) -> Result<(), GymError> {
-        let nonblocking = waking == Waking::ByAsking;
-        ioctl_fionbio(&self.answers, nonblocking).map_err(|_| self.lost(doing))
+    fn set_read_mode(&mut self, mode: ReadMode, doing: &'static str) -> Result<(), GymError> {
+        let nonblocking = mode == ReadMode::Polling;
+        ioctl_fionbio(&self.replies, nonblocking).map_err(|_| self.lost(doing))
     }
 
-    /// The pipes are closed: the process ended by itself, or the watch ended it.
+    /// The error for closed pipes: the process exited, or the watchdog killed it.
     fn lost(&mut self, doing: &'static str) -> GymError {
-        let (world, python, process) = (self.world.clone(), self.python.clone(), self.watch.process());
-        if self.watch.has_run_out() {
-            self.watch.kill();
-            let (seconds, lines) = (self.timeout.as_secs_f64(), self.tail.last_words());
+        let (world, python, process) = (self.world.clone(), self.python.clone(), self.watchdog.process_id());
+        if self.watchdog.has_timed_out() {
+            self.watchdog.kill();
+            let (seconds, lines) = (self.timeout.as_secs_f64(), self.stderr.last_lines());
             return GymError::Hangs { world, python, process, doing, seconds, lines };
         }
         let since = Instant::now();
-        let mut status = self.watch.status();
-        while status.is_none() && since.elapsed() < LAST_BREATH {
+        let mut status = self.watchdog.status();
+        while status.is_none() && since.elapsed() < EXIT_TIMEOUT {
             sleep(Duration::from_millis(5));
-            status = self.watch.status();
+            status = self.watchdog.status();
         }
-        self.watch.kill();
-        let how = status.map_or("it closed its pipes without ending".into(), described);
-        GymError::Died { world, python, process, doing, how, lines: self.tail.last_words() }
+        self.watchdog.kill();
+        let how = status.map_or("it closed its pipes without exiting".into(), described);
+        GymError::Died { world, python, process, doing, how, lines: self.stderr.last_lines() }
     }
 
-    /// What the worker says it could not do.
-    fn refused(&self, doing: &'static str, text: &[u8]) -> GymError {
+    /// The error that the worker reported.
+    fn reported_error(&self, doing: &'static str, text: &[u8]) -> GymError {
         let (world, python) = (self.world.clone(), self.python.clone());
-        let refusal: Refusal = match serde_json::from_slice(text) {
-            Ok(refusal) => refusal,
+        let reported: WorkerError = match serde_json::from_slice(text) {
+            Ok(reported) => reported,
             Err(error) => return GymError::Raised { world, doing, reason: error.to_string() },
         };
-        let Refusal { kind, text: reason, known } = refusal;
+        let WorkerError { kind, text: reason, known } = reported;
         match kind.as_str() {
             "no-package" => GymError::NoPackage { python, cure: reason.clone(), package: reason },
             "no-module" if reason == "ale_py" => GymError::NoPackage { python, package: reason, cure: "ale-py".into() },
@@ -235,13 +235,13 @@ impl Worker {
 }
 
 #[derive(Deserialize)]
-struct Refusal {
+struct WorkerError {
     kind: String,
     text: String,
     known: Vec<String>,
 }
 
-/// The command, and the socket that the process it starts hangs on.
+/// The command, and the socket whose closing ends the process.
 fn command(python: &str) -> io::Result<(Command, UnixListener)> {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let name = format!("sane-gym-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
@@ -249,7 +249,7 @@ fn command(python: &str) -> io::Result<(Command, UnixListener)> {
     let mut command = Command::new(python);
     command.args(["-c", SCRIPT, &name]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
-    // Workers run side by side; a pool of threads in each, for arrays of four numbers, would be in everybody's way.
+    // Several workers run in parallel; thread pools in each of them would compete for the cores.
     for threads in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] {
         if std::env::var_os(threads).is_none() {
             command.env(threads, "1");
@@ -264,7 +264,7 @@ fn cannot_start(options: &GymOptions, python: &str, source: io::Error) -> GymErr
 
 fn described(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
-        (Some(9), _) => "signal 9 (killed, often for want of memory)".into(),
+        (Some(9), _) => "signal 9 (killed, often because memory ran out)".into(),
         (Some(11), _) => "signal 11 (segmentation fault)".into(),
         (Some(signal), _) => format!("signal {signal}"),
         (None, Some(code)) => format!("exit code {code}"),

@@ -27,10 +27,7 @@ pub(crate) const FAMILY: Family = Family {
     name: "risky-road",
     pattern: "risky-road[/DIFFICULTY]",
     worlds: &[
-        KnownWorld {
-            name: "risky-road",
-            description: "a car among cars, whose true risk is known; also risky-road/1 to risky-road/9",
-        },
+        KnownWorld { name: "risky-road", description: "a car in traffic with known true risk; difficulties 1 to 9" },
         KnownWorld { name: "risky-road/easy", description: "difficulty 2" },
         KnownWorld { name: "risky-road/hard", description: "difficulty 8" },
     ],

@@ -74,7 +74,7 @@ fn numbers_that_cannot_be_learnt_from_are_refused() {
     if is_left_out() {
         return;
     }
-    assert!(fault_of("nan").contains("gave NaN at place 0 of the observation on step"));
+    assert!(fault_of("nan").contains("gave NaN at index 0 of the observation on step"));
     assert!(fault_of("nan reward").contains("gave the reward NaN on step"));
     let reason = fault_of("wrong shape");
     assert!(reason.contains("an observation of shape (7,) where the space says (2,)"), "{reason}");

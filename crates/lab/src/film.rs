@@ -112,9 +112,9 @@ impl Film {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Digest;
     use crate::folder::{OpenRun, Start, open_run};
     use crate::preset::Preset;
+    use crate::run::Digest;
     use crate::train::train;
     use sane_env::AgentSteps;
     use sane_record::read_film;

@@ -10,12 +10,11 @@
 use crate::LabError;
 use crate::checkpoint::{CheckpointStore, Loaded};
 use crate::config::{RunConfig, differences, from_toml, to_toml};
-use crate::digest::Digest;
 use crate::film::FilmRecorder;
 use crate::lock::FolderLock;
 use crate::machine::{machine, resident_bytes, unix_seconds};
 use crate::observer::Observer;
-use crate::run::{Run, Sections, encode, not_bit_exact};
+use crate::run::{Digest, Run, Sections, encode, not_bit_exact};
 use crate::timer::Lap;
 use crate::world::WorldSource;
 use sane_agent::Decision;

@@ -29,7 +29,6 @@ mod bench;
 mod checkpoint;
 mod clock;
 mod config;
-mod digest;
 mod error;
 mod evaluate;
 mod export;
@@ -59,7 +58,6 @@ pub use config::{
     ConfigError, Differences, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig,
     WorldConfig, differences, flatten_table, keys, merge_tables, to_toml,
 };
-pub use digest::Digest;
 pub use error::LabError;
 pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference, start_evaluation_episode};
 pub use export::{canonical_safetensors, dump_states, export_policy};
@@ -71,7 +69,7 @@ pub use observer::{Observer, Progress};
 pub use plan::{Plan, memory_need};
 pub use preset::{Preset, resolve};
 pub use rng::RngStreams;
-pub use run::Run;
+pub use run::{Digest, Run};
 pub use runs::{RunSummary, find_old_runs, find_runs};
 pub use sane_record::{EvaluationFinished, Event, StopReason};
 pub use statistics::{Interaction, Statistics};

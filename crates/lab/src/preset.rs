@@ -64,7 +64,7 @@ impl Preset {
         Self::ALL.iter().find(|(preset, ..)| *preset == self).map(|(_, name, _)| *name).expect("ALL holds all")
     }
 
-    /// The one used for a world when none is asked for.
+    /// The default preset of a world.
     pub fn default_for(world: &str) -> Result<Self, ConfigError> {
         Ok(match WorldKind::of(world)? {
             WorldKind::Atari(_) => Self::Paper,
@@ -126,7 +126,7 @@ fn network_for(world: &str) -> Result<NetworkSpec, ConfigError> {
             SuitableNetwork::Dense => NetworkSpec::mlp(),
         },
         WorldKind::Gym if is_ale_game(world) => NetworkSpec::nature(),
-        // What suits a Gymnasium environment is known once it is asked; see `resolve`.
+        // The frames of a Gymnasium environment are known once it is made; see `resolve`.
         WorldKind::Gym => NetworkSpec::mlp(),
     })
 }

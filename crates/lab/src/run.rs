@@ -1,4 +1,5 @@
-//! A run in memory: everything the loop reads and writes, and its conversion to and from a checkpoint.
+//! A run in memory: everything the loop reads and writes, its conversion to and from a checkpoint, and its digest: equal
+//! for two runs if, and only if, their states are equal.
 
 use crate::LabError;
 use crate::clock::Clock;
@@ -9,11 +10,12 @@ use crate::statistics::Statistics;
 use crate::timer::PhaseTimer;
 use crate::world::WorldSource;
 use sane_agent::{ActMode, Decision, Learner, ParameterCounts};
-use sane_env::{Action, EnvSpec, Environment, Step, WorldFault};
+use sane_env::{Action, AgentSteps, EnvSpec, Environment, Step, WorldFault};
 use sane_record::RunStarted;
 use sane_replay::{Batch, Replay};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fmt;
 
 /// The whole state of a training run.
 pub struct Run {
@@ -166,6 +168,38 @@ impl Sections {
             .find(|(name, _)| name == section)
             .ok_or_else(|| LabError::Section { section, reason: "it is missing".into() })?;
         postcard::from_bytes(bytes).map_err(|error| LabError::Section { section, reason: error.to_string() })
+    }
+}
+
+/// Digests of the sections of a run's state, and of all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digest {
+    pub interactions: AgentSteps,
+    /// Name of the section and its digest, in a fixed order.
+    pub sections: Vec<(String, blake3::Hash)>,
+    /// Over all sections.
+    pub all: blake3::Hash,
+}
+
+impl Digest {
+    /// Over parameters, optimiser and target network (`learner`), `replay`, random streams, world, frame stack,
+    /// clock and running statistics.
+    pub fn of(run: &Run) -> Self {
+        let mut sections: Vec<(String, blake3::Hash)> =
+            run.sections().0.into_iter().map(|(name, bytes)| (name, blake3::hash(&bytes))).collect();
+        sections.push(("replay".to_owned(), run.replay.digest()));
+        let mut all = blake3::Hasher::new();
+        for (name, hash) in &sections {
+            all.update(name.as_bytes());
+            all.update(hash.as_bytes());
+        }
+        Self { interactions: run.clock.steps(), sections, all: all.finalize() }
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.all.to_hex())
     }
 }
 

@@ -9,7 +9,7 @@ use sane_minigames::Family;
 use std::path::Path;
 use std::time::Duration;
 
-/// What kind of world a name stands for.
+/// The kind of a world.
 #[derive(Debug, Clone, Copy)]
 pub enum WorldKind {
     /// An Atari game.

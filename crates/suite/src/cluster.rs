@@ -62,11 +62,11 @@ pub fn follow_slurm(
     observer: &mut dyn FnMut(&SuiteStatus, Option<&Update>),
 ) -> Result<SuiteStatus, SuiteError> {
     let folder = SuiteFolder::existing(path)?;
-    let mut asked = None::<Instant>;
+    let mut polled = None::<Instant>;
     let mut status = folder.status()?;
     loop {
-        if asked.is_none_or(|asked| POLL <= asked.elapsed()) {
-            asked = Some(Instant::now());
+        if polled.is_none_or(|polled| POLL <= polled.elapsed()) {
+            polled = Some(Instant::now());
             status = folder.status()?;
             if queue(&folder.submitted()?)?.is_empty() {
                 break;
@@ -111,7 +111,7 @@ pub fn run_on_ray(
     let (folder, _lock) = SuiteFolder::take(path, suite)?;
     let runs = unfinished(&folder, suite)?;
     let mut launcher = RayLauncher::start(&folder, suite, &ray_jobs(path, suite, &runs, needs))?;
-    let (mut asked, mut stopping) = (Instant::now(), false);
+    let (mut polled, mut stopping) = (Instant::now(), false);
     let mut status = folder.cluster_status(suite, &this_process())?;
     loop {
         let ended = launcher.ended();
@@ -145,8 +145,8 @@ pub fn run_on_ray(
             folder.request_stop()?;
             observer(&status, Some(&Update::Stopping));
         }
-        if POLL <= asked.elapsed() {
-            asked = Instant::now();
+        if POLL <= polled.elapsed() {
+            polled = Instant::now();
             status = folder.cluster_status(suite, &this_process())?;
             write_status(&folder.status_file(), &mut status)?;
         }

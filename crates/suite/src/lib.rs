@@ -2,14 +2,14 @@
 //! of `sane eval` in a folder of its own.
 //!
 //! ```text
-//! SUITE.toml ──read──▶ Suite (runs, resolved and checked) ──run_suite──▶ processes, side by side
+//! SUITE.toml ──read──▶ Suite (runs, resolved and checked) ──run_suite──▶ processes in parallel
 //!                                                          status.json, results.csv after each of them
 //!                                                        ──Slurm, Ray──▶ jobs, each of which is run_task for one run
 //! ```
 //!
 //! This crate knows runs by their folders and by the entry points of `sane-lab`; no equation, no world, no network.
 //! Reading order: `file` (the format), `expand` (file → runs), `scheduler` (runs → processes), `progress` and `memory`
-//! (what the scheduler asks), `folder` (files of a suite), `cluster` with `slurm` and `ray`, `estimate`.
+//! (state of the runs and of the machine), `folder` (files of a suite), `cluster` with `slurm` and `ray`, `estimate`.
 //!
 //! ```
 //! let folder = tempfile::tempdir()?;

@@ -111,8 +111,8 @@ pub fn check_nodes(partition: Option<&str>, needs: &JobNeeds) -> Result<(), Suit
     names.sort_unstable();
     names.dedup();
     if selected.is_empty() {
-        let asked = partition.map_or("no default partition".to_owned(), |name| format!("no partition {name}"));
-        let reason = format!("this cluster has {asked}; it has {}: name one in [slurm] partition", names.join(", "));
+        let missing = partition.map_or("no default partition".to_owned(), |name| format!("no partition {name}"));
+        let reason = format!("this cluster has {missing}; it has {}: name one in [slurm] partition", names.join(", "));
         return Err(SuiteError::Cluster { engine: "Slurm", reason });
     }
     let fits = selected.iter().any(|(_, memory, cores)| needs.memory_bytes <= *memory && needs.threads <= *cores);

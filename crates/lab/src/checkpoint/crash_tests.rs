@@ -22,12 +22,12 @@ enum Unsettled {
 }
 
 /// Works until `operations_left` reaches zero, then fails every operation.
-struct DyingDisk {
+struct PowerLossDisk {
     operations_left: usize,
     unsettled: Vec<Unsettled>,
 }
 
-impl DyingDisk {
+impl PowerLossDisk {
     fn with(operations_left: usize) -> Arc<Mutex<Self>> {
         Arc::new(Mutex::new(Self { operations_left, unsettled: Vec::new() }))
     }
@@ -61,7 +61,7 @@ impl DyingDisk {
     }
 }
 
-impl Disk for Arc<Mutex<DyingDisk>> {
+impl Disk for Arc<Mutex<PowerLossDisk>> {
     fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()> {
         let mut disk = self.lock().expect("one thread");
         disk.live()?;
@@ -95,9 +95,9 @@ impl Disk for Arc<Mutex<DyingDisk>> {
 }
 
 /// Saves up to four checkpoints on a disk that fails after this many operations, then loads what is left. Returns whether all were saved.
-fn check_death_after(deeds: usize, coin: &mut Stream) -> bool {
+fn check_power_loss_after(operations: usize, coin: &mut Stream) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
-    let disk = DyingDisk::with(deeds);
+    let disk = PowerLossDisk::with(operations);
     let mut store = CheckpointStore::open_on(folder.path(), Box::new(Arc::clone(&disk))).expect("readable");
     let mut run = ToyRun::at(0);
     let mut safe = 0;
@@ -109,51 +109,52 @@ fn check_death_after(deeds: usize, coin: &mut Stream) -> bool {
         safe += INTERVAL;
     }
     disk.lock().expect("one thread").lose_power(coin);
-    let mut store = CheckpointStore::open_on(folder.path(), Box::new(DyingDisk::with(usize::MAX))).expect("readable");
+    let mut store =
+        CheckpointStore::open_on(folder.path(), Box::new(PowerLossDisk::with(usize::MAX))).expect("readable");
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("a checkpoint is usable");
     let found = loaded.as_ref().map_or(0, |loaded| loaded.interactions.0);
-    assert!(safe <= found, "after {deeds} deeds: {safe} was safe, {found} is left");
-    assert_eq!(store.warnings(), [""; 0], "after {deeds} deeds");
+    assert!(safe <= found, "after {operations} operations: {safe} was safe, {found} is left");
+    assert_eq!(store.warnings(), [""; 0], "after {operations} operations");
     if let Some(loaded) = &loaded {
         check_loaded(loaded);
     }
     // The next checkpoint can be made, and no file of the broken one remains.
     let mut run = ToyRun::at(found + INTERVAL);
-    run.save(&mut store).expect("there is room");
+    run.save(&mut store).expect("the disk has space");
     run.advance(INTERVAL);
-    run.save(&mut store).expect("there is room");
+    run.save(&mut store).expect("the disk has space");
     let bodies = fs::read_dir(folder.path()).expect("the folder").filter(|entry| {
         let name = entry.as_ref().expect("an entry").file_name().into_string().expect("a plain name");
         name.starts_with("body-") || name.starts_with("new-")
     });
-    assert_eq!(bodies.count(), 2, "after {deeds} deeds");
+    assert_eq!(bodies.count(), 2, "after {operations} operations");
     safe == 4 * INTERVAL
 }
 
 #[test]
 fn power_lost_at_any_moment_leaves_the_last_finished_checkpoint() {
     let mut coin = Stream::named(1, "power");
-    let mut deeds = 0;
+    let mut operations = 0;
     loop {
-        let finished = (0..6).filter(|_| check_death_after(deeds, &mut coin)).count() == 6;
-        deeds += 1;
+        let finished = (0..6).filter(|_| check_power_loss_after(operations, &mut coin)).count() == 6;
+        operations += 1;
         if finished {
             break;
         }
     }
-    assert!(40 < deeds, "four checkpoints took only {deeds} deeds");
+    assert!(40 < operations, "four checkpoints took only {operations} operations");
 }
 
 /// A disk of limited size in bytes.
 struct FullDisk {
-    room: usize,
+    free_bytes: usize,
 }
 
 impl Disk for FullDisk {
     fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()> {
         let bytes = pieces.concat();
-        let fits = bytes.len().min(self.room);
-        self.room -= fits;
+        let fits = bytes.len().min(self.free_bytes);
+        self.free_bytes -= fits;
         fs::write(path, &bytes[..fits])?;
         if fits == bytes.len() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
@@ -167,23 +168,23 @@ impl Disk for FullDisk {
     }
 
     fn remove(&mut self, path: &Path) -> io::Result<()> {
-        self.room += fs::metadata(path)?.len() as usize;
+        self.free_bytes += fs::metadata(path)?.len() as usize;
         fs::remove_file(path)
     }
 }
 
 #[test]
 fn a_full_disk_is_named_and_the_last_checkpoint_is_intact() {
-    for room in (11_000..24_000).step_by(501) {
+    for free_bytes in (11_000..24_000).step_by(501) {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut store = CheckpointStore::open_on(folder.path(), Box::new(FullDisk { room })).expect("readable");
+        let mut store = CheckpointStore::open_on(folder.path(), Box::new(FullDisk { free_bytes })).expect("readable");
         let mut run = ToyRun::at(0);
         let error = loop {
             run.advance(INTERVAL);
             if let Err(error) = run.save(&mut store) {
                 break error;
             }
-            assert!(run.replay.pushed().0 < 3000, "with room for {room} bytes the disk never filled up");
+            assert!(run.replay.pushed().0 < 3000, "with {free_bytes} free bytes the disk never filled up");
         };
         assert!(matches!(&error, CheckpointError::DiskFull { bytes, .. } if 0 < *bytes), "{error}");
         let mut store = CheckpointStore::open(folder.path()).expect("readable");
@@ -225,7 +226,7 @@ fn child_that_checkpoints_until_it_is_killed() {
     let mut run = ToyRun::at(loaded.map_or(0, |loaded| loaded.interactions.0));
     loop {
         run.advance(INTERVAL);
-        run.save(&mut store).expect("there is room");
+        run.save(&mut store).expect("the disk has space");
         writeln!(io::stdout(), "saved {}", run.replay.pushed().0).expect("the parent listens");
     }
 }
@@ -233,7 +234,7 @@ fn child_that_checkpoints_until_it_is_killed() {
 /// Kills the child some time after it announced so many checkpoints. The last one it announced, if it came to one.
 fn run_child_and_kill_it(folder: &Path, announcements: u64, more: Duration) -> Option<u64> {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "checkpoint::kill_tests::child_that_checkpoints_until_it_is_killed", "--nocapture"])
+        .args(["--exact", "checkpoint::crash_tests::child_that_checkpoints_until_it_is_killed", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum CheckpointError {
     /// The disk is full.
     #[error(
-        "the disk is full: cannot write {} ({bytes} bytes); the last checkpoint is intact: make room and start again",
+        "the disk is full: cannot write {} ({bytes} bytes); the last checkpoint is intact: free some space and start again",
         path.display()
     )]
     DiskFull { path: PathBuf, bytes: u64 },

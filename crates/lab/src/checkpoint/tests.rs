@@ -76,7 +76,7 @@ fn saved(count: u64) -> (TempDir, PathBuf) {
     let mut run = ToyRun::at(0);
     for _ in 0..count {
         run.advance(INTERVAL);
-        run.save(&mut store).expect("there is room");
+        run.save(&mut store).expect("the disk has space");
     }
     (folder, path)
 }
@@ -135,7 +135,7 @@ fn the_last_two_are_kept_with_their_files_and_nothing_else() {
     let mut store = CheckpointStore::open(&folder).expect("writable");
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("whole").expect("there is one");
     check_loaded(&loaded);
-    ToyRun::at(800).save(&mut store).expect("there is room");
+    ToyRun::at(800).save(&mut store).expect("the disk has space");
     assert_eq!((files(&folder, "checkpoint-").len(), files(&folder, "body-").len()), (2, 2));
     // 300 transitions reach back over six segments of 64, and the older checkpoint needs at most two more.
     assert!(files(&folder, "replay-").len() <= 8 && files(&folder, "new-").is_empty());
@@ -159,7 +159,7 @@ fn a_segment_is_written_once_even_across_a_resume() {
     let before = times(&folder);
     let mut store = CheckpointStore::open(&folder).expect("writable");
     store.load_latest(CAPACITY, &ToyRun::spec()).expect("whole");
-    ToyRun::at(500).save(&mut store).expect("there is room");
+    ToyRun::at(500).save(&mut store).expect("the disk has space");
     let after = times(&folder);
     let shared = before.iter().filter(|file| after.contains(file)).count();
     assert!(4 <= shared && shared < after.len(), "{before:?} {after:?}");
@@ -186,7 +186,7 @@ fn a_run_that_fell_back_goes_on_and_replaces_what_was_damaged() {
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("whole").expect("there is one");
     let mut run = ToyRun::at(loaded.interactions.0);
     run.advance(INTERVAL);
-    run.save(&mut store).expect("there is room");
+    run.save(&mut store).expect("the disk has space");
     let (again, warnings) = load_latest(&folder);
     let again = again.expect("whole").expect("there is one");
     check_loaded(&again);
@@ -202,7 +202,7 @@ fn when_all_are_damaged_the_error_names_each() {
 }
 
 #[test]
-fn another_format_version_is_refused_by_name_and_not_passed_over() {
+fn another_format_version_is_refused_by_name_and_not_skipped() {
     let (_guard, folder) = saved(3);
     let path = files(&folder, "checkpoint-").pop().expect("a manifest");
     let text = fs::read_to_string(&path).expect("the manifest");

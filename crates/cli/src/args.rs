@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[command(name = "sane", version, arg_required_else_help = true, subcommand_required = true)]
 pub struct Cli {
     /// Print only results and errors; no notes, no progress bars
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 900)]
     pub quiet: bool,
     #[command(subcommand)]
     pub command: Command,

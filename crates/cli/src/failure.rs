@@ -65,7 +65,7 @@ pub fn classify(error: impl Classify) -> Failure {
     if error.is_usage() { Failure::usage(error) } else { error.into() }
 }
 
-/// An error that tells wrong usage from failure.
+/// An error that knows whether it is wrong usage.
 pub trait Classify: Error + Send + Sync + 'static {
     fn is_usage(&self) -> bool;
 }

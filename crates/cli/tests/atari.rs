@@ -169,7 +169,7 @@ fn without_roms_pip_and_network_the_error_lists_what_was_searched_and_the_remedi
     command.env_clear().env("HOME", home.path()).env("PATH", home.path()).env("SANE_ROMS", home.path());
     let output = check(&mut command, 1, "three ways to supply ROMs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    for place in ["--roms", "$SANE_ROMS", "data folder", "ale_py package", "pip could not download"] {
-        assert!(text.contains(place), "`{place}` is missing in:\n{text}");
+    for part in ["--roms", "$SANE_ROMS", "data folder", "ale_py package", "pip could not download"] {
+        assert!(text.contains(part), "`{part}` is missing in:\n{text}");
     }
 }

@@ -10,9 +10,9 @@ use serde::Serialize;
 /// List the agents: what they are, how many parameters they learn
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sane agents                               the agents on an Atari-sized network
-  sane agents --preset minatar --actions 3  on a 10×10 world with three actions
-  sane agents --json | jq '.[].name'        for scripts")]
+  sane agents                               # the agents on an Atari-sized network
+  sane agents --preset minatar --actions 3  # on a 10×10 world with three actions
+  sane agents --json | jq '.[].name'        # for scripts")]
 pub struct Args {
     /// Network whose parameters are counted: nature (84×84×4), minatar (10×10×4) or mlp (4 numbers)
     #[arg(long, default_value = "nature")]

@@ -34,6 +34,9 @@ An action file holds ids 0-17 separated by whitespace; the word reset resets the
 
 /// Compare the Atari games with recorded runs of the Arcade Learning Environment
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sane atari replay golden/atari/*.trc.gz             # exit code 1 if any frame differs\n  \
+    sane atari trace boxing --random 1 600              # the lines that ale-py gives, too")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

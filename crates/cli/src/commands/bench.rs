@@ -13,6 +13,10 @@ use clap::Subcommand;
 
 /// Measure the speed of the emulator, the engine, the replay and training on this machine
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sane bench engine                                   # the four agents' train step\n  \
+    sane bench train boxing --fill 100000               # the whole training loop\n  \
+    sane bench atari --games boxing,qbert --json        # the emulator, for scripts")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

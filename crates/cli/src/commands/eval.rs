@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Evaluate a trained policy: whole episodes from seeded starts, raw rewards
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane eval runs/boxing/q-sane/seed-1                     # with and without noise, 500,000 interactions each\n  \
+    sane eval runs/boxing/q-sane/seed-1     # with and without noise, 500,000 interactions each\n  \
     sane eval runs/boxing/sane/seed-1 --noise off --interactions 50000 --json\n  \
     sane eval runs/boxing/sane/seed-1 --dump-states 100 -o states.safetensors\n\n\
     Episode i starts from a seed of its own, the same with and without noise; results do not depend on --threads.\n\

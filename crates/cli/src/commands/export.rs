@@ -11,7 +11,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     sane export runs/boxing/q-sane/seed-1 -o policy.safetensors\n  \
     sane eval runs/boxing/q-sane/seed-1 --dump-states 100 -o states.safetensors\n  \
-    python tools/load_policy.py policy.safetensors states.safetensors    # the same action values, computed with numpy")]
+    python tools/load_policy.py policy.safetensors states.safetensors\n\n\
+    The last line computes the same action values with numpy.")]
 pub struct Args {
     /// File to write
     #[arg(short, long, value_name = "FILE.safetensors")]

@@ -27,7 +27,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Replay recorded games and compare every act
+    /// Replay recorded games and compare every act (step)
     #[command(after_help = EXAMPLES)]
     Replay {
         /// Trace files (.bin.gz)

@@ -15,11 +15,11 @@ const GENERATOR: &str = "content=\"sane report\"";
 /// Make tables, figures and one page of many runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sane report runs                        all runs below runs/, into report/
-  sane report runs/boxing -o boxing       the runs of one game
-  sane report runs other/runs -o both     the runs of two folders in one report
-  sane report runs --at 10000000          tables from the evaluations after 10 million interactions
-  sane report runs --json | jq .scores    the numbers, for scripts
+  sane report runs                        # all runs below runs/, into report/
+  sane report runs/boxing -o boxing       # the runs of one game
+  sane report runs other/runs -o both     # the runs of two folders in one report
+  sane report runs --at 10000000          # tables from evaluations after 10 million interactions
+  sane report runs --json | jq .scores    # the numbers, for scripts
 
 Written: index.html (one self-contained page), tables.md, tables.tex, the numbers as CSV, and figures/ as SVG and \
 PNG. Runs of different budgets or settings get separate sections and are never averaged. A run that cannot be read \

@@ -22,7 +22,15 @@ use std::sync::atomic::AtomicBool;
 
 /// Show the states with small and large σ, and test whether small σ means high risk
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true, subcommand_required = true)]
+#[command(
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "Examples:\n  \
+    sane risk gallery runs/boxing/q-sane/seed-1         # pictures of the states with extreme σ\n  \
+    sane risk film runs/boxing/q-sane/seed-1            # a GIF of an episode with σ below it\n  \
+    sane risk audit runs/risky-road/sane/seed-1         # correlation of σ with measured risk\n\n\
+    The run must be of an agent with a state-dependent σ(s), such as sane or q-sane. docs/risk.md explains the numbers."
+)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  sane roms list            which of the 104 games have a ROM on this machine
-  sane roms fetch           download them with pip
-  sane roms check           compare every ROM with its checksum
-  sane roms where boxing    the file from which a game is loaded
+  sane roms list            # which of the 104 games have a ROM on this machine
+  sane roms fetch           # download them with pip
+  sane roms check           # compare every ROM with its checksum
+  sane roms where boxing    # the file from which a game is loaded
 
 ROMs are searched in --roms DIR, then $SANE_ROMS, then the user's data folder, then an installed ale_py package.";
 

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// List runs, show one, print the digest of its state, delete replaced ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane runs list                                          # all runs below runs/\n  \
+    sane runs list                              # all runs below runs/\n  \
     sane runs show runs/boxing/sane/seed-1\n  \
-    sane runs hash runs/boxing/sane/seed-1                  # equal digests mean equal states, bit for bit\n  \
-    sane runs prune --yes                                   # delete the runs that `sane train --fresh` renamed")]
+    sane runs hash runs/boxing/sane/seed-1      # equal digests mean equal states, bit for bit\n  \
+    sane runs prune --yes                       # delete the runs that `sane train --fresh` renamed")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

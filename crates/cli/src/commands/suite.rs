@@ -21,13 +21,14 @@ use std::time::{Duration, Instant};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sane suite plan suites/paper.toml                       # estimated hours, memory, disk\n  \
-    sane suite run suites/quick.toml                        # minutes; Ctrl-C stops it, the same command resumes it\n  \
+    sane suite run suites/quick.toml                        # minutes; the same command resumes it\n  \
     sane suite run suites/minatar.toml --jobs 8 --out runs/minatar-suite\n  \
-    sane suite status suites/quick.toml                     # the state of each run (also by the suite's folder)\n  \
-    sane suite stop runs/suites/quick                       # from another terminal: every run saves a checkpoint\n  \
+    sane suite status suites/quick.toml                     # the state of each run\n  \
+    sane suite stop runs/suites/quick                       # from another terminal\n  \
     sane suite run suites/paper.toml --on slurm --dry-run   # print what would be submitted\n  \
     sane report runs/suites/quick                           # tables and figures\n\n\
-    The format of a suite file: docs/suites.md.")]
+    Ctrl-C or `sane suite stop` ends a suite; every run saves a checkpoint first. The format of a suite file: \
+    docs/suites.md.")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

@@ -14,11 +14,15 @@ use std::path::PathBuf;
 /// Write a few learn steps with all their inputs and results, for a check with PyTorch
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The file holds, with PyTorch's names and layouts:
-  initial.online.*, initial.target.*, final.online.*   parameters: conv1.weight [32,4,8,8], fc1.weight [512,3136], sigma1.*, …
-  step{k}.states, .next_states   u8 [batch, channels, height, width]      k = 0, 1, …
-  step{k}.actions i64, .rewards f32, .dones f32 (1 = the target does not bootstrap)   [batch]
-  step{k}.online.z_in1, .z_out1, .z_in2, .z_out2 and the same under .target.          noise after z: [batch, width],
-                                 [width] where the batch shares it; z_in1 in the order of PyTorch's flatten (C, H, W)
+  initial.online.*, initial.target.*, final.online.*
+      parameters: conv1.weight [32,4,8,8], fc1.weight [512,3136], sigma1.*, …
+  step{k}.states, .next_states        k = 0, 1, …
+      u8 [batch, channels, height, width]
+  step{k}.actions i64, .rewards f32, .dones f32
+      [batch]; dones = 1: the target does not bootstrap
+  step{k}.online.z_in1, .z_out1, .z_in2, .z_out2, and the same under .target.
+      noise after z: [batch, width], or [width] where the batch shares it;
+      z_in1 in the order of PyTorch's flatten (C, H, W)
   step{k}.q [batch, actions], .sigma [batch], .target_value [batch], .loss []
 The target network starts with different parameters, so that confusing the two networks would show. Batches are random; \
 those whose gradient depends on rounding (a ReLU at its kink) are not used.
@@ -147,8 +151,8 @@ fn fill_states(states: &mut [u8], world: &EnvSpec, stream: &mut Stream) {
             _ => 0,
         }),
         Element::F32 => {
-            for place in states.chunks_exact_mut(4) {
-                place.copy_from_slice(&(stream.normal() as f32).to_le_bytes());
+            for value in states.chunks_exact_mut(4) {
+                value.copy_from_slice(&(stream.normal() as f32).to_le_bytes());
             }
         }
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "Examples:\n  \
     sane train road_runner --agent q-sane --preset quick    # minutes on two cores\n  \
-    sane train seaquest --agent sane                        # the paper's settings: 25 million interactions\n  \
+    sane train seaquest --agent sane                        # the paper: 25 million interactions\n  \
     sane train minatar/breakout --agent noisynet --steps 1000000\n  \
     sane train boxing --agent sane --dry-run                # memory, disk and time, without training\n  \
     sane train boxing --agent eps-greedy --set learner.exploration.epsilon.last=0.01 --seed 2\n\n\

@@ -12,10 +12,10 @@ const PORT: u16 = 7263;
 /// Show the runs as a live page in the browser
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sane watch                              all runs below runs/, at http://127.0.0.1:7263/
-  sane watch runs other/runs              the runs of two folders on one page
-  sane watch --port 0                     any free port; the address is printed
-  sane watch --host 0.0.0.0               reachable from the network, with a token in the address
+  sane watch                              # all runs below runs/, at http://127.0.0.1:7263/
+  sane watch runs other/runs              # the runs of two folders on one page
+  sane watch --port 0                     # any free port; the address is printed
+  sane watch --host 0.0.0.0               # reachable from the network, with a token in the address
 
 The page follows runs while they train and shows finished ones. It only reads, and only below the given folders. \
 Without --host it is reachable from this machine alone; with --host, by everyone who has the printed address. From \

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Measure whether low σ means high risk: try every action in sampled states, then continue with the policy
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane risk audit runs/risky-road/sane/seed-1                     # this world also knows its true risk\n  \
+    sane risk audit runs/risky-road/sane/seed-1         # this world also knows its true risk\n  \
     sane risk audit runs/boxing/q-sane/seed-1 --states 400 --continuations 8 --horizon 60\n  \
     sane risk audit runs/boxing/q-sane/seed-1 --json | jq .judgement.measures\n\n\
     risk(s) = mean discounted return of the best action − mean over all actions; and the probability of losing a life that the \
@@ -20,8 +20,6 @@ use std::path::PathBuf;
     σ and with the spread of Q. Written: index.html, audit.md, audit.json, scatter and predictors as SVG and PNG, in the \
     run's folder risk/audit. Results do not depend on --threads. docs/risk.md explains the numbers.")]
 pub struct Args {
-    #[command(flatten)]
-    inspection: Inspection,
     /// Folder for the result [default: risk/audit in the run folder]
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -43,6 +41,8 @@ pub struct Args {
     /// Whether the evaluation from which the states are sampled is played with noise
     #[arg(long, value_enum, default_value_t = Noise::Off)]
     noise: Noise,
+    #[command(flatten)]
+    inspection: Inspection,
     /// States processed in parallel [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,

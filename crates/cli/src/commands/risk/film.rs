@@ -21,8 +21,6 @@ use std::path::{Path, PathBuf};
     One picture per interaction, at the speed of the game (15 per second on Atari). An orange border and an orange tick \
     mean that the network without noise would have chosen another action.")]
 pub struct Args {
-    #[command(flatten)]
-    inspection: Inspection,
     /// File to write [default: risk/film.gif in the run folder]
     #[arg(long, short, value_name = "OUT.gif")]
     output: Option<PathBuf>,
@@ -32,7 +30,7 @@ pub struct Args {
     /// Number of the episode, counted from 0
     #[arg(long, value_name = "E", default_value_t = 0)]
     episode: u64,
-    /// Interactions to skip at its start
+    /// Interactions to skip at the start of the episode
     #[arg(long, value_name = "N", default_value_t = 0)]
     from: u64,
     /// Maximum number of interactions to record
@@ -44,6 +42,8 @@ pub struct Args {
     /// Whether the policy plays with its noise
     #[arg(long, value_enum, default_value_t = Noise::On)]
     noise: Noise,
+    #[command(flatten)]
+    inspection: Inspection,
 }
 
 pub fn run(args: Args, output: &Output) -> Outcome {

@@ -17,8 +17,6 @@ use std::path::PathBuf;
     Written: index.html (one self-contained page), smallest-1.png, …, largest-1.png, …, and gallery.json with σ, action \
     values and action of each state. The same command writes the same bytes.")]
 pub struct Args {
-    #[command(flatten)]
-    inspection: Inspection,
     /// Folder for the gallery [default: risk/gallery in the run folder]
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -34,6 +32,8 @@ pub struct Args {
     /// Whether the policy plays with its noise
     #[arg(long, value_enum, default_value_t = Noise::Off)]
     noise: Noise,
+    #[command(flatten)]
+    inspection: Inspection,
     /// Print the gallery's numbers as JSON
     #[arg(long)]
     json: bool,

@@ -153,7 +153,11 @@ fn wrong_input_is_named_with_its_line_and_a_remedy() {
     check(&mut suite.sane(&["suite", "run", "tiny.toml", "--out", "x"]), 0, "done");
     let text = fs::read_to_string(suite.temp.path("tiny.toml")).unwrap();
     suite.write(&text.replace("'tiny'", "'other'"));
-    check(&mut suite.sane(&["suite", "run", "tiny.toml", "--out", "x"]), 2, "x holds another suite: it is named tiny");
+    check(
+        &mut suite.sane(&["suite", "run", "tiny.toml", "--out", "x"]),
+        2,
+        "x holds another suite: its name is tiny, not other",
+    );
 }
 
 #[test]

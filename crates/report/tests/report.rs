@@ -58,11 +58,11 @@ fn a_run_that_cannot_be_resumed_bit_for_bit_is_marked() {
     let root = tempfile::tempdir().unwrap();
     let events = MadeUp::small("gym:CartPole-v1", "sane", 1, 400.0).write(root.path()).join("events.jsonl");
     let unmarked = fs::read_to_string(&events).unwrap();
-    let mark = "\"not_bit_exact\":\"nobody can save it\",\"parameters\"";
+    let mark = "\"not_bit_exact\":\"its state cannot be saved\",\"parameters\"";
     fs::write(&events, unmarked.replacen("\"parameters\"", mark, 1)).unwrap();
     let said = file(&report(root.path()), "index.html");
     assert!(said.contains("finished; not bit-exact"), "the state does not say so");
-    assert!(said.contains("Not bit-exact where it was stopped and resumed: nobody can save it."), "no note says why");
+    assert!(said.contains("Not bit-exact where it was stopped and resumed: its state cannot be saved."), "no note says why");
 }
 
 #[test]

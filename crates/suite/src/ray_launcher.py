@@ -57,7 +57,7 @@ def main():
         say(refused=f"a run needs {memory / 1e9:.1f} GB and {plural(cpus)}, the largest node has {most:.1f} GB and "
                     f"{plural(cores)}; take a smaller replay.capacity or fewer threads")
         return 1
-    # Without end: a run whose node is lost goes on elsewhere from its checkpoint; failures of the run itself end the task.
+    # Without end: a run whose node is lost resumes elsewhere from its checkpoint; failures of the run itself end the task.
     task = ray.remote(num_cpus=cpus, memory=memory, max_retries=-1, scheduling_strategy="SPREAD")(work)
     waiting = {task.options(name=job["run"]).remote(job["shell"]): job["run"] for job in spec["jobs"]}
     while waiting:

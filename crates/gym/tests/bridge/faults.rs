@@ -56,7 +56,7 @@ fn a_worker_that_hangs_is_ended_after_the_time_limit() {
     assert!(reason.contains("did not answer step for 12 s and was ended"), "{reason}");
     assert!(reason.contains("about to hang") && reason.contains("world.timeout_seconds"), "{reason}");
     let process: u32 = reason.split("process ").nth(1).and_then(|rest| rest.split(')').next()?.parse().ok()).unwrap();
-    assert!(!Path::new(&format!("/proc/{process}")).exists(), "process {process} goes on");
+    assert!(!Path::new(&format!("/proc/{process}")).exists(), "process {process} still runs");
 }
 
 #[test]

@@ -62,7 +62,10 @@ fn a_run_that_cannot_be_resumed_bit_for_bit_is_marked() {
     fs::write(&events, unmarked.replacen("\"parameters\"", mark, 1)).unwrap();
     let said = file(&report(root.path()), "index.html");
     assert!(said.contains("finished; not bit-exact"), "the state does not say so");
-    assert!(said.contains("Not bit-exact where it was stopped and resumed: its state cannot be saved."), "no note says why");
+    assert!(
+        said.contains("Not bit-exact where it was stopped and resumed: its state cannot be saved."),
+        "no note says why"
+    );
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! from bsuite's own generator (numpy's legacy one), hence the same seed gives the same rewards as there.
 
 use crate::numpy_stream::NumpyStream;
-use crate::registry::{Family, KnownWorld, SuitableNetwork, WorldName};
-use crate::{MinigameError, SolvedRule, picture, snapshot};
+use crate::registry::{Family, KnownWorld, Made, SuitableNetwork, WorldName};
+use crate::{SolvedRule, picture, snapshot};
 use sane_env::{
     Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, Picture, Reward,
     SnapshotError, Step, Stream, WorldFault,
@@ -215,7 +215,7 @@ impl GroundTruth for DeepSea {
     }
 }
 
-fn make(variant: DeepSeaVariant, name: &WorldName<'_>, seed: u64) -> Result<Box<dyn Environment>, MinigameError> {
+fn make(variant: DeepSeaVariant, name: &WorldName<'_>, seed: u64) -> Made {
     let Some(size) = size(name) else {
         let (smallest, largest) = (DeepSeaConfig::SIZES.start(), DeepSeaConfig::SIZES.end());
         let example = format!("{}/20", variant.family());

@@ -29,8 +29,11 @@ pub struct Family {
     /// Steps of an episode, where all episodes of a world have the same length.
     pub(crate) episode_length: fn(&WorldName<'_>) -> Option<u64>,
     /// Makes the world of a name. It must be reset before its first step.
-    pub(crate) make: fn(&WorldName<'_>, seed: u64) -> Result<Box<dyn Environment>, MinigameError>,
+    pub(crate) make: fn(&WorldName<'_>, seed: u64) -> Made,
 }
+
+/// The world of a name, or what is wrong with the name.
+pub(crate) type Made = Result<Box<dyn Environment>, MinigameError>;
 
 /// A name that [`make`] accepts, with a description of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

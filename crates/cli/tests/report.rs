@@ -9,7 +9,7 @@ use sane_record::{Event, JsonlFile};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use support::MadeUp;
+use support::SyntheticRun;
 
 fn report(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = sane(&["report"]);
@@ -20,7 +20,7 @@ fn report(folder: &Path, arguments: &[&str]) -> Command {
 fn write_runs(root: &Path) {
     for (agent, score) in [("q-sane", 80.0), ("noisynet", 60.0)] {
         for seed in 1..=2 {
-            MadeUp::small("boxing", agent, seed, score + seed as f64).write(&root.join("runs"));
+            SyntheticRun::small("boxing", agent, seed, score + seed as f64).write(&root.join("runs"));
         }
     }
 }
@@ -112,9 +112,9 @@ fn a_file_in_the_way_of_the_report_is_named() {
 #[test]
 fn evaluations_of_an_earlier_checkpoint_are_asked_for_with_at() {
     let root = tempfile::tempdir().unwrap();
-    let made_up = MadeUp::small("boxing", "sane", 1, 50.0);
-    let folder = made_up.write(&root.path().join("runs"));
-    let mut early = made_up.evaluation("off", 20.0);
+    let synthetic = SyntheticRun::small("boxing", "sane", 1, 50.0);
+    let folder = synthetic.write(&root.path().join("runs"));
+    let mut early = synthetic.evaluation("off", 20.0);
     early.trained_interactions = 10_000;
     let mut file = JsonlFile::append(folder.join("evaluations.jsonl")).unwrap();
     file.write(&Event::EvaluationFinished(early)).unwrap();

@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::MadeUp;
+use support::SyntheticRun;
 
 struct Watch {
     child: Child,
@@ -87,7 +87,7 @@ impl Drop for Watch {
 fn write_runs(root: &Path) {
     for (agent, score) in [("q-sane", 80.0), ("noisynet", 60.0)] {
         for seed in 1..=2 {
-            MadeUp::small("boxing", agent, seed, score + seed as f64).write(&root.join("runs"));
+            SyntheticRun::small("boxing", agent, seed, score + seed as f64).write(&root.join("runs"));
         }
     }
 }
@@ -147,7 +147,7 @@ fn updates_are_pushed() {
     let mut stream = TcpStream::connect(&watch.address).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     write!(stream, "GET /api/live?since={since} HTTP/1.1\r\nHost: {}\r\n\r\n", watch.address).unwrap();
-    MadeUp::small("boxing", "sane", 9, 5.0).write(&root.path().join("runs"));
+    SyntheticRun::small("boxing", "sane", 9, 5.0).write(&root.path().join("runs"));
     let mut reader = BufReader::new(stream);
     let update = loop {
         let mut line = String::new();
@@ -163,7 +163,7 @@ fn updates_are_pushed() {
 #[test]
 fn files_being_written_torn_lines_and_deleted_folders_do_not_stop_it() {
     let root = tempfile::tempdir().unwrap();
-    let unfinished = MadeUp { reached: 10_000, ..MadeUp::small("boxing", "sane", 1, 50.0) };
+    let unfinished = SyntheticRun { reached: 10_000, ..SyntheticRun::small("boxing", "sane", 1, 50.0) };
     let folder = unfinished.write(&root.path().join("runs"));
     fs::remove_file(folder.join("timings.jsonl")).unwrap();
     let watch = Watch::start(root.path(), &[]);
@@ -200,7 +200,7 @@ fn nothing_outside_the_given_folders_is_served() {
     fs::write(root.path().join("secret.png"), "secret").unwrap();
     symlink(root.path().join("secret.png"), folder.join("risk/gallery/link.png")).unwrap();
     symlink(root.path().join("secret.png"), folder.join("film.bin")).unwrap();
-    let elsewhere = MadeUp::small("boxing", "sane", 3, 5.0).write(&root.path().join("elsewhere"));
+    let elsewhere = SyntheticRun::small("boxing", "sane", 3, 5.0).write(&root.path().join("elsewhere"));
     symlink(elsewhere, runs.join("link")).unwrap();
     let watch = Watch::start(root.path(), &["runs"]);
     let id = id_of(&watch.rows(|rows| rows.len() == 4), "q-sane", 1);

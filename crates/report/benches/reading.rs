@@ -1,9 +1,9 @@
-//! How long a report on the paper's whole suite takes: 132 runs (11 games × 4 agents × 3 seeds) of 25 million
+//! Time of a report on the paper's whole suite: 132 runs (11 games × 4 agents × 3 seeds) of 25 million
 //! interactions each.
 //!
 //! `cargo bench -p sane-report` writes the files (about a gigabyte) into a temporary folder, then times reading,
 //! comparing and drawing three times and prints each; the first round after writing has warm files, as all others.
-//! Numbers of before and after a change of the event schema are not comparable.
+//! Numbers from before and after a change of the event schema are not comparable.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use sane_report::{Report, find_runs, read_run};
 use std::io::Write;
 use std::time::Instant;
-use support::MadeUp;
+use support::SyntheticRun;
 
 const AGENTS: [&str; 4] = ["q-sane", "sane", "noisynet", "eps-greedy"];
 
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let runs: Vec<MadeUp> = sane_record::PAPER_GAMES
+    let runs: Vec<SyntheticRun> = sane_record::PAPER_GAMES
         .iter()
         .enumerate()
         .flat_map(|(i, game)| {
@@ -53,14 +53,14 @@ fn main() {
     }
 }
 
-fn paper_run(game: &str, game_index: u64, agent: &str, seed: u64) -> MadeUp {
-    MadeUp {
+fn paper_run(game: &str, game_index: u64, agent: &str, seed: u64) -> SyntheticRun {
+    SyntheticRun {
         budget: 25_000_000,
         reached: 25_000_000,
         interval: 10_000,
         // From 500 interactions (river raid) to 3,000 (enduro) and so on.
         episode_length: 500 + 250 * game_index,
-        ..MadeUp::small(game, agent, seed, 100.0 * (game_index + seed) as f64)
+        ..SyntheticRun::small(game, agent, seed, 100.0 * (game_index + seed) as f64)
     }
 }
 

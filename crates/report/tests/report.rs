@@ -1,4 +1,4 @@
-//! Reports on run folders that real runs could have left: whole, half-finished, torn, mixed, repeated.
+//! Reports on synthetic run folders: finished, unfinished, torn, mixed, repeated.
 
 mod support;
 
@@ -6,7 +6,7 @@ use sane_report::{Measure, Noise, RecordedRun, Report, ReportError, SectionRepor
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use support::MadeUp;
+use support::SyntheticRun;
 
 fn read_all(root: &Path) -> Vec<RecordedRun> {
     find_runs(&[root.into()]).unwrap().iter().map(|folder| read_run(folder).unwrap()).collect()
@@ -31,7 +31,7 @@ fn write_small_suite(root: &Path) {
     for (world, score) in [("boxing", 60.0), ("qbert", 9_000.0), ("minatar/breakout", 9.0)] {
         for (agent, better) in [("q-sane", 1.3), ("eps-greedy", 1.0)] {
             for seed in 1..=2 {
-                MadeUp::small(world, agent, seed, score * better + seed as f64).write(root);
+                SyntheticRun::small(world, agent, seed, score * better + seed as f64).write(root);
             }
         }
     }
@@ -40,7 +40,7 @@ fn write_small_suite(root: &Path) {
 #[test]
 fn a_run_is_read_as_it_was_written() {
     let root = tempfile::tempdir().unwrap();
-    let folder = MadeUp::small("boxing", "q-sane", 7, 60.0).write(root.path());
+    let folder = SyntheticRun::small("boxing", "q-sane", 7, 60.0).write(root.path());
     let run = read_run(&folder).unwrap();
     assert_eq!((run.world.as_str(), run.agent.as_str(), run.seed), ("boxing", "q-sane", 7));
     assert_eq!((run.finished, run.torn, run.reached_interactions, run.episodes), (true, false, 20_000, 80));
@@ -56,7 +56,7 @@ fn a_run_is_read_as_it_was_written() {
 #[test]
 fn a_run_that_cannot_be_resumed_bit_for_bit_is_marked() {
     let root = tempfile::tempdir().unwrap();
-    let events = MadeUp::small("gym:CartPole-v1", "sane", 1, 400.0).write(root.path()).join("events.jsonl");
+    let events = SyntheticRun::small("gym:CartPole-v1", "sane", 1, 400.0).write(root.path()).join("events.jsonl");
     let unmarked = fs::read_to_string(&events).unwrap();
     let mark = "\"not_bit_exact\":\"its state cannot be saved\",\"parameters\"";
     fs::write(&events, unmarked.replacen("\"parameters\"", mark, 1)).unwrap();
@@ -69,7 +69,7 @@ fn a_run_that_cannot_be_resumed_bit_for_bit_is_marked() {
 }
 
 #[test]
-fn scores_are_averaged_over_seeds_and_set_beside_the_paper_s() {
+fn scores_are_averaged_over_seeds_and_shown_beside_the_paper_s() {
     let root = tempfile::tempdir().unwrap();
     write_small_suite(root.path());
     let report = report(root.path());
@@ -100,7 +100,7 @@ fn the_table_with_noise_leaves_out_agents_without_noise() {
 fn runs_of_different_budgets_are_never_averaged() {
     let root = tempfile::tempdir().unwrap();
     for (seed, budget) in [(1, 20_000), (2, 10_000)] {
-        MadeUp { budget, reached: budget, ..MadeUp::small("boxing", "sane", seed, 50.0) }.write(root.path());
+        SyntheticRun { budget, reached: budget, ..SyntheticRun::small("boxing", "sane", seed, 50.0) }.write(root.path());
     }
     let report = report(root.path());
     let titles: Vec<&str> = report.sections.iter().map(|section| section.title.as_str()).collect();
@@ -111,11 +111,11 @@ fn runs_of_different_budgets_are_never_averaged() {
 }
 
 #[test]
-fn variants_of_one_agent_are_columns_of_their_own() {
+fn variants_of_one_agent_have_separate_columns() {
     let root = tempfile::tempdir().unwrap();
     for (seed, double_q) in [(1, "true"), (2, "true"), (1, "false")] {
         let run =
-            MadeUp { settings: format!("double_q = {double_q}\n"), ..MadeUp::small("boxing", "sane", seed, 50.0) };
+            SyntheticRun { settings: format!("double_q = {double_q}\n"), ..SyntheticRun::small("boxing", "sane", seed, 50.0) };
         run.write_to(&root.path().join(format!("{double_q}-{seed}")));
     }
     let report = report(root.path());
@@ -128,8 +128,8 @@ fn variants_of_one_agent_are_columns_of_their_own() {
 #[test]
 fn an_unfinished_run_has_a_curve_and_no_score() {
     let root = tempfile::tempdir().unwrap();
-    MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
-    MadeUp { reached: 8_500, ..MadeUp::small("boxing", "sane", 2, 50.0) }.write(root.path());
+    SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
+    SyntheticRun { reached: 8_500, ..SyntheticRun::small("boxing", "sane", 2, 50.0) }.write(root.path());
     let report = report(root.path());
     let section = only_section(&report);
     assert_eq!(section.section.scores("boxing", 0, Measure::Training).len(), 1);
@@ -152,7 +152,7 @@ fn an_unfinished_run_has_a_curve_and_no_score() {
 #[test]
 fn a_run_continued_with_a_larger_budget_is_not_finished_until_it_reaches_that() {
     let root = tempfile::tempdir().unwrap();
-    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
     let config = folder.join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, text.replace("total_interactions = 20000", "total_interactions = 40000")).unwrap();
@@ -161,9 +161,9 @@ fn a_run_continued_with_a_larger_budget_is_not_finished_until_it_reaches_that() 
 }
 
 #[test]
-fn evaluations_after_another_amount_of_training_are_chosen_by_asking_for_them() {
+fn evaluations_after_another_amount_of_training_are_selected_by_evaluated_at() {
     let root = tempfile::tempdir().unwrap();
-    let made_up = MadeUp::small("boxing", "sane", 1, 50.0);
+    let made_up = SyntheticRun::small("boxing", "sane", 1, 50.0);
     let folder = made_up.write(root.path());
     let mut early = made_up.evaluation("off", 20.0);
     early.trained_interactions = 10_000;
@@ -181,7 +181,7 @@ fn evaluations_after_another_amount_of_training_are_chosen_by_asking_for_them() 
 #[test]
 fn a_torn_last_line_is_left_out_and_reported() {
     let root = tempfile::tempdir().unwrap();
-    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
     let mut events = fs::OpenOptions::new().append(true).open(folder.join("events.jsonl")).unwrap();
     events.write_all(b"{\"event\":\"interval_fin").unwrap();
     let report = report(root.path());
@@ -193,9 +193,9 @@ fn a_torn_last_line_is_left_out_and_reported() {
 }
 
 #[test]
-fn a_line_that_is_no_event_is_an_error_that_names_it() {
+fn a_line_that_is_not_an_event_is_an_error_that_names_it() {
     let root = tempfile::tempdir().unwrap();
-    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
     let events = folder.join("events.jsonl");
     let text = fs::read_to_string(&events).unwrap();
     for (from, to) in
@@ -210,7 +210,7 @@ fn a_line_that_is_no_event_is_an_error_that_names_it() {
 #[test]
 fn a_run_that_has_not_written_anything_yet_is_shown_as_such() {
     let root = tempfile::tempdir().unwrap();
-    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
     for name in ["events.jsonl", "timings.jsonl", "evaluations.jsonl"] {
         fs::remove_file(folder.join(name)).unwrap();
     }
@@ -230,7 +230,7 @@ fn folders_without_runs_are_an_error_that_says_what_was_expected() {
 #[test]
 fn events_without_a_configuration_or_of_another_schema_or_run_are_refused() {
     let root = tempfile::tempdir().unwrap();
-    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
     let (config, events) = (folder.join("config.toml"), folder.join("events.jsonl"));
     let [config_text, events_text] = [&config, &events].map(|path| fs::read_to_string(path).unwrap());
     fs::write(&events, events_text.replacen("\"schema_version\":1", "\"schema_version\":9", 1)).unwrap();
@@ -245,14 +245,14 @@ fn events_without_a_configuration_or_of_another_schema_or_run_are_refused() {
 #[test]
 fn a_run_given_twice_or_copied_counts_once() {
     let root = tempfile::tempdir().unwrap();
-    let folder = MadeUp::small("boxing", "sane", 1, 50.0).write(root.path());
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
     assert_eq!(find_runs(&[root.path().into(), folder.clone(), root.path().join("boxing")]).unwrap().len(), 1);
-    MadeUp { reached: 9_000, ..MadeUp::small("boxing", "sane", 1, 50.0) }.write_to(&root.path().join("a-copy"));
+    SyntheticRun { reached: 9_000, ..SyntheticRun::small("boxing", "sane", 1, 50.0) }.write_to(&root.path().join("a-copy"));
     let report = report(root.path());
     assert_eq!(only_section(&report).section.all_runs().count(), 1);
     assert!(report.set_aside[0].folder.ends_with("a-copy") && report.set_aside[0].reason.starts_with("repeats "));
     // What --fresh moved aside is passed over.
-    MadeUp::small("boxing", "sane", 1, 50.0).write_to(&root.path().join("boxing/sane/seed-1.old-1"));
+    SyntheticRun::small("boxing", "sane", 1, 50.0).write_to(&root.path().join("boxing/sane/seed-1.old-1"));
     assert_eq!(read_all(root.path()).len(), 2);
 }
 
@@ -260,7 +260,7 @@ fn a_run_given_twice_or_copied_counts_once() {
 fn one_seed_gives_a_page_that_claims_nothing() {
     let root = tempfile::tempdir().unwrap();
     for agent in ["sane", "noisynet"] {
-        MadeUp::small("boxing", agent, 1, 50.0).write(root.path());
+        SyntheticRun::small("boxing", agent, 1, 50.0).write(root.path());
     }
     let report = report(root.path());
     let part = &only_section(&report).compared[0];
@@ -274,8 +274,8 @@ fn one_seed_gives_a_page_that_claims_nothing() {
 fn a_few_seeds_of_one_world_claim_nothing_though_every_pairing_is_won() {
     let root = tempfile::tempdir().unwrap();
     for seed in 1..=3 {
-        MadeUp::small("boxing", "sane", seed, 80.0 + seed as f64).write(root.path());
-        MadeUp::small("boxing", "noisynet", seed, 50.0 + seed as f64).write(root.path());
+        SyntheticRun::small("boxing", "sane", seed, 80.0 + seed as f64).write(root.path());
+        SyntheticRun::small("boxing", "noisynet", seed, 50.0 + seed as f64).write(root.path());
     }
     let report = report(root.path());
     let remarks = only_section(&report).compared[0].remarks.join("\n");
@@ -286,7 +286,7 @@ fn a_few_seeds_of_one_world_claim_nothing_though_every_pairing_is_won() {
 #[test]
 fn a_dead_perturbation_module_is_shown() {
     let root = tempfile::tempdir().unwrap();
-    MadeUp { dead_module: true, ..MadeUp::small("boxing", "sane", 3, 50.0) }.write(root.path());
+    SyntheticRun { dead_module: true, ..SyntheticRun::small("boxing", "sane", 3, 50.0) }.write(root.path());
     let report = report(root.path());
     let remarks = &only_section(&report).remarks;
     assert!(remarks.iter().any(|remark| remark.contains("died in boxing sane seed 3")), "{remarks:?}");
@@ -333,9 +333,9 @@ fn the_same_runs_give_the_same_bytes() {
     assert_eq!(files(runs), files(reversed));
 }
 
-/// Recipe: `SANE_WRITE_GOLDEN=1 cargo test --release -p sane-report --test report the_page`, then look at the page.
+/// Recipe: `SANE_WRITE_GOLDEN=1 cargo test --release -p sane-report --test report the_page`, then inspect the page.
 #[test]
-fn the_page_is_the_one_that_was_looked_at() {
+fn the_page_equals_the_golden_page() {
     let root = tempfile::tempdir().unwrap();
     write_small_suite(root.path());
     let mut runs = read_all(root.path());

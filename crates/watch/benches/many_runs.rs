@@ -1,10 +1,10 @@
-//! How quick the page is over the paper's whole suite: 132 runs (11 games × 4 agents × 3 seeds) of 25 million
+//! Response times of the page on the paper's whole suite: 132 runs (11 games × 4 agents × 3 seeds) of 25 million
 //! interactions each.
 //!
 //! `cargo bench -p sane-watch` writes the files (half a gigabyte) into a temporary folder, then starts the server three
 //! times and prints how long the first list of all runs takes from its start, how long one from then on, and how long
 //! a run that is opened for the first time and once more. `cargo bench -p sane-watch -- DIR` writes into DIR and leaves
-//! the files there, for `tools/watch_browser_test.py --many DIR`. Numbers of before and after a change of the event
+//! the files there, for `tools/watch_browser_test.py --many DIR`. Numbers from before and after a change of the event
 //! schema are not comparable.
 
 #[path = "../../report/tests/support/mod.rs"]
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::MadeUp;
+use support::SyntheticRun;
 
 const AGENTS: [&str; 4] = ["q-sane", "sane", "noisynet", "eps-greedy"];
 
@@ -45,14 +45,14 @@ fn write_runs(folder: &Path) {
     say(&format!("132 runs in {}", folder.display()));
 }
 
-fn paper_run(game: &str, game_index: u64, agent: &str, seed: u64) -> MadeUp {
-    MadeUp {
+fn paper_run(game: &str, game_index: u64, agent: &str, seed: u64) -> SyntheticRun {
+    SyntheticRun {
         budget: 25_000_000,
         reached: 25_000_000,
         interval: 10_000,
         // From 500 interactions (river raid) to 3,000 (enduro) and so on.
         episode_length: 500 + 250 * game_index,
-        ..MadeUp::small(game, agent, seed, 100.0 * (game_index + seed) as f64)
+        ..SyntheticRun::small(game, agent, seed, 100.0 * (game_index + seed) as f64)
     }
 }
 

@@ -1,5 +1,4 @@
-//! Run folders made with the writer that real runs use: plausible curves, nothing learnt. Shared by tests and the
-//! bench.
+//! Synthetic run folders, written with the same writer as real runs. Shared by tests and benches.
 
 use sane_record::{
     EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, IntervalFinished, JsonlFile, ModuleHealth, RunFinished,
@@ -8,14 +7,14 @@ use sane_record::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A run to be made up.
+/// A run with a synthetic learning curve.
 #[derive(Debug, Clone)]
-pub struct MadeUp {
+pub struct SyntheticRun {
     pub world: String,
     pub agent: String,
     pub seed: u64,
     pub budget: u64,
-    /// Where it stopped.
+    /// Interactions of its last record.
     pub reached: u64,
     pub interval: u64,
     pub episode_length: u64,
@@ -23,12 +22,12 @@ pub struct MadeUp {
     pub returns: (f64, f64),
     /// Scores of its evaluations without and with noise, once it is finished.
     pub scores: (Option<f64>, Option<f64>),
-    /// More lines of its `config.toml`.
+    /// Further lines of its `config.toml`.
     pub settings: String,
     pub dead_module: bool,
 }
 
-impl MadeUp {
+impl SyntheticRun {
     /// A short finished run.
     pub fn small(world: &str, agent: &str, seed: u64, score: f64) -> Self {
         Self {
@@ -246,7 +245,7 @@ impl MadeUp {
         }
     }
 
-    /// Slow wandering between −1 and 1, of exact arithmetic so that every machine writes the same bytes.
+    /// A slow oscillation between −1 and 1 by exact arithmetic, so that every machine writes the same bytes.
     fn wobble(&self, interactions: u64, of: u64) -> f64 {
         let name: u64 = self.world.bytes().chain(self.agent.bytes()).map(u64::from).sum();
         let phase = (interactions / (self.budget / 50).max(1))

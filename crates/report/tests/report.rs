@@ -100,7 +100,8 @@ fn the_table_with_noise_leaves_out_agents_without_noise() {
 fn runs_of_different_budgets_are_never_averaged() {
     let root = tempfile::tempdir().unwrap();
     for (seed, budget) in [(1, 20_000), (2, 10_000)] {
-        SyntheticRun { budget, reached: budget, ..SyntheticRun::small("boxing", "sane", seed, 50.0) }.write(root.path());
+        SyntheticRun { budget, reached: budget, ..SyntheticRun::small("boxing", "sane", seed, 50.0) }
+            .write(root.path());
     }
     let report = report(root.path());
     let titles: Vec<&str> = report.sections.iter().map(|section| section.title.as_str()).collect();
@@ -114,8 +115,10 @@ fn runs_of_different_budgets_are_never_averaged() {
 fn variants_of_one_agent_have_separate_columns() {
     let root = tempfile::tempdir().unwrap();
     for (seed, double_q) in [(1, "true"), (2, "true"), (1, "false")] {
-        let run =
-            SyntheticRun { settings: format!("double_q = {double_q}\n"), ..SyntheticRun::small("boxing", "sane", seed, 50.0) };
+        let run = SyntheticRun {
+            settings: format!("double_q = {double_q}\n"),
+            ..SyntheticRun::small("boxing", "sane", seed, 50.0)
+        };
         run.write_to(&root.path().join(format!("{double_q}-{seed}")));
     }
     let report = report(root.path());
@@ -247,7 +250,8 @@ fn a_run_given_twice_or_copied_counts_once() {
     let root = tempfile::tempdir().unwrap();
     let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
     assert_eq!(find_runs(&[root.path().into(), folder.clone(), root.path().join("boxing")]).unwrap().len(), 1);
-    SyntheticRun { reached: 9_000, ..SyntheticRun::small("boxing", "sane", 1, 50.0) }.write_to(&root.path().join("a-copy"));
+    SyntheticRun { reached: 9_000, ..SyntheticRun::small("boxing", "sane", 1, 50.0) }
+        .write_to(&root.path().join("a-copy"));
     let report = report(root.path());
     assert_eq!(only_section(&report).section.all_runs().count(), 1);
     assert!(report.set_aside[0].folder.ends_with("a-copy") && report.set_aside[0].reason.starts_with("repeats "));

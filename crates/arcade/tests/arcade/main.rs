@@ -2,6 +2,8 @@
 //! ROMs are found as by `sane`, and fetched with pip if they are missing. With `SANE_TEST_OFFLINE` set nothing is fetched:
 //! if a ROM is missing, the tests that need ROMs say so and return.
 
+#[path = "../../examples/drive_arcade.rs"]
+mod drive_arcade;
 mod environment;
 mod snapshots;
 mod threads;
@@ -36,4 +38,11 @@ fn game_and_rom(name: &str) -> (&'static Game, Vec<u8>) {
 
 fn golden(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/atari").join(path)
+}
+
+#[test]
+fn the_example_drives_a_game_alone() {
+    if !is_left_out() {
+        drive_arcade::drive("boxing").unwrap();
+    }
 }

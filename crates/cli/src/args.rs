@@ -73,3 +73,44 @@ pub fn probability(text: &str) -> Result<f32, String> {
     let value = text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
     value.ok_or_else(|| format!("expected a probability from 0 to 1, found {text}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// The command lines of a page's shell blocks that call `sane`, without comments, continued lines joined.
+    fn commands(page: &str) -> Vec<String> {
+        let joined = page.replace("\\\n", " ");
+        let mut in_shell = false;
+        let mut found = Vec::new();
+        for line in joined.lines() {
+            if let Some(language) = line.strip_prefix("```") {
+                in_shell = !in_shell && matches!(language, "sh" | "bash");
+            } else if in_shell {
+                let line = line.replacen("cargo run --release --", "sane", 1);
+                let command = line.split(" #").next().expect("split gives at least one part");
+                found.extend(command.starts_with("sane ").then(|| command.to_owned()));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_command_in_the_documents_is_accepted() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut pages = vec![root.join("README.md")];
+        for folder in ["docs", "docs/results"] {
+            pages.extend(fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        let mut count = 0;
+        for page in pages.into_iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+            for command in commands(&fs::read_to_string(&page).unwrap()) {
+                let parsed = Cli::try_parse_from(command.split_whitespace());
+                assert!(parsed.is_ok(), "{}: {command}\n{}", page.display(), parsed.unwrap_err());
+                count += 1;
+            }
+        }
+        assert!(60 < count, "only {count} commands were found");
+    }
+}

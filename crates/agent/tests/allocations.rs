@@ -1,4 +1,4 @@
-//! Learning and acting allocate nothing once their room is made.
+//! Learning and acting allocate nothing after the first step.
 
 mod oracle;
 

@@ -1,18 +1,18 @@
 //! Atari games of ale-py through the bridge against our own arcade: the same starts and actions give the same frames,
 //! rewards and endings, byte for byte.
 
+use crate::fixture::Fixture;
 use crate::packages::is_left_out;
-use crate::place::Place;
 use sane_arcade::{AtariEnv, AtariOptions, Game, Profile, Roms};
 use sane_env::{Action, Environment, Stream};
 use sane_gym::{GymOptions, GymSource};
 
 fn check_equal(name: &str, id: &str, profile: Profile, decisions: usize) {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let game = Game::named(name).unwrap();
     let rom = Roms::new(None).load(game, &mut |_| ()).expect("the ROM is found or fetched");
     let mut ours = AtariEnv::new(game, &rom, AtariOptions { profile, ..AtariOptions::default() }).unwrap();
-    let options = GymOptions { profile, ..place.world(&format!("gym:ALE/{id}-v5")) };
+    let options = GymOptions { profile, ..fixture.world(&format!("gym:ALE/{id}-v5")) };
     let mut theirs = GymSource::open(&options).unwrap().make(0).unwrap();
     let (our_spec, their_spec) = (ours.spec().clone(), theirs.spec().clone());
     assert_eq!((&our_spec.frame, &our_spec.actions, our_spec.history), (&their_spec.frame, &their_spec.actions, 4));
@@ -66,8 +66,8 @@ fn own_observations_of_a_game_come_as_the_environment_has_them() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let mut options = place.world("gym:ALE/Breakout-v5");
+    let fixture = Fixture::new();
+    let mut options = fixture.world("gym:ALE/Breakout-v5");
     options.kwargs.insert("obs_type".into(), "ram".into());
     let source = GymSource::open(&options).unwrap();
     assert_eq!((source.spec().frame.channels, source.spec().frame.bytes(), source.spec().history), (128, 128, 1));

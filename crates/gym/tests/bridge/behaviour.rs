@@ -1,13 +1,13 @@
 //! What an environment says arrives: endings, rewards, arguments, images, numbers of actions.
 
+use crate::fixture::{Fixture, floats, started};
 use crate::packages::is_left_out;
-use crate::place::{Place, begun, floats};
 use sane_env::{Action, Element, Ending, Environment, FrameSpace};
 use sane_gym::{GymOptions, GymSource};
 
-fn ending_of(deed: &str) -> Ending {
-    let place = Place::new();
-    let (mut world, mut frame) = begun(&place.counter(&format!("deed = '{deed}'\nat = 1")));
+fn ending_of(event: &str) -> Ending {
+    let fixture = Fixture::new();
+    let (mut world, mut frame) = started(&fixture.counter(&format!("event = '{event}'\nat = 1")));
     world.step(Action(0), &mut frame).unwrap().ending
 }
 
@@ -27,8 +27,8 @@ fn a_time_limit_of_the_registration_truncates() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let (mut world, mut frame) = begun(&place.counter(""));
+    let fixture = Fixture::new();
+    let (mut world, mut frame) = started(&fixture.counter(""));
     let endings: Vec<Ending> = (0..50).map(|_| world.step(Action(0), &mut frame).unwrap().ending).collect();
     assert_eq!(endings.iter().position(|ending| ending.ends_episode()), Some(49));
     assert_eq!(endings[49], Ending::Truncated);
@@ -39,8 +39,8 @@ fn what_an_environment_prints_does_not_reach_the_protocol() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let (mut world, mut frame) = begun(&place.counter("deed = 'print'\nat = 2"));
+    let fixture = Fixture::new();
+    let (mut world, mut frame) = started(&fixture.counter("event = 'print'\nat = 2"));
     for count in 1..=3 {
         world.step(Action(1), &mut frame).unwrap();
         assert_eq!(floats(&frame), [count as f32, count as f32 + 1.0]);
@@ -52,8 +52,8 @@ fn arguments_reach_the_environment() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let (mut world, mut frame) = begun(&place.counter("factor = 2.5\nactions = 3\nfirst = 10"));
+    let fixture = Fixture::new();
+    let (mut world, mut frame) = started(&fixture.counter("factor = 2.5\nactions = 3\nfirst = 10"));
     assert_eq!(world.spec().actions, ["0", "1", "2"]);
     assert_eq!(world.step(Action(2), &mut frame).unwrap().reward.raw(), 30.0, "actions are counted from the first one");
 }
@@ -63,8 +63,8 @@ fn images_become_planes_of_bytes() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let (world, frame) = begun(&place.counter("dtype = 'uint8'\nshape = [2, 2, 3]"));
+    let fixture = Fixture::new();
+    let (world, frame) = started(&fixture.counter("dtype = 'uint8'\nshape = [2, 2, 3]"));
     let space = FrameSpace { channels: 3, height: 2, width: 2, element: Element::U8 { full_scale: 255 } };
     assert_eq!(world.spec().frame, space);
     assert_eq!(frame, [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]);
@@ -76,9 +76,9 @@ fn numbers_of_another_type_become_single_precision() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
+    let fixture = Fixture::new();
     for dtype in ["float64", "int64", "int8"] {
-        let (world, frame) = begun(&place.counter(&format!("dtype = '{dtype}'\nshape = [3]")));
+        let (world, frame) = started(&fixture.counter(&format!("dtype = '{dtype}'\nshape = [3]")));
         assert_eq!(world.spec().frame, FrameSpace::vector(3));
         assert_eq!(floats(&frame), [0.0, 1.0, 2.0]);
     }
@@ -89,8 +89,8 @@ fn a_number_out_of_a_list_is_shown_one_hot() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let (world, frame) = begun(&place.world("gym:FrozenLake-v1"));
+    let fixture = Fixture::new();
+    let (world, frame) = started(&fixture.world("gym:FrozenLake-v1"));
     assert_eq!(world.spec().frame, FrameSpace::vector(16));
     assert_eq!(floats(&frame).iter().sum::<f32>(), 1.0);
 }
@@ -100,8 +100,8 @@ fn a_history_makes_a_longer_state() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let source = GymSource::open(&GymOptions { history: Some(3), ..place.counter("") }).unwrap();
+    let fixture = Fixture::new();
+    let source = GymSource::open(&GymOptions { history: Some(3), ..fixture.counter("") }).unwrap();
     assert_eq!((source.spec().history, source.spec().state_bytes()), (3, 24));
 }
 
@@ -110,8 +110,8 @@ fn a_snapshot_is_not_exact_and_of_its_world_alone() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let (mut world, mut frame) = begun(&place.counter(""));
+    let fixture = Fixture::new();
+    let (mut world, mut frame) = started(&fixture.counter(""));
     assert!(!world.exact_snapshots());
     let own = world.snapshot();
     assert_eq!(world.restore(&own), Ok(()));

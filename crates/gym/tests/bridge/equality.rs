@@ -1,7 +1,7 @@
 //! CartPole through the bridge is CartPole in Python, bit for bit.
 
+use crate::fixture::{Fixture, floats};
 use crate::packages::is_left_out;
-use crate::place::{Place, floats};
 use sane_env::{Action, Ending, Environment, Stream};
 use sane_gym::GymSource;
 use std::process::Command;
@@ -24,8 +24,8 @@ for seed in map(int, sys.argv[1:]):
         over = terminated or truncated
 "#;
 
-fn in_python(place: &Place, seeds: &[u64]) -> String {
-    let output = Command::new(place.python())
+fn in_python(fixture: &Fixture, seeds: &[u64]) -> String {
+    let output = Command::new(fixture.python())
         .args(["-c", IN_PYTHON])
         .args(seeds.iter().map(u64::to_string))
         .output()
@@ -43,8 +43,8 @@ fn cartpole_through_the_bridge_is_cartpole_in_python() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let source = GymSource::open(&place.world("gym:CartPole-v1")).unwrap();
+    let fixture = Fixture::new();
+    let source = GymSource::open(&fixture.world("gym:CartPole-v1")).unwrap();
     let mut world = source.make(7).unwrap();
     let mut starts = Stream::named(3, "starts");
     let seeds: Vec<u64> = std::iter::repeat_with({
@@ -73,7 +73,7 @@ fn cartpole_through_the_bridge_is_cartpole_in_python() {
             }
         }
     }
-    assert_eq!(told, in_python(&place, &seeds));
+    assert_eq!(told, in_python(&fixture, &seeds));
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn a_world_made_in_an_old_process_is_a_new_one() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let source = GymSource::open(&place.counter("deed = 'noisy start'\nat = 1")).unwrap();
+    let fixture = Fixture::new();
+    let source = GymSource::open(&fixture.counter("event = 'noisy start'\nat = 1")).unwrap();
     let first = |seed: &str| {
         let mut world = source.make(1).unwrap();
         let mut frame = vec![0; world.spec().frame.bytes()];
@@ -99,8 +99,8 @@ fn worlds_of_one_source_live_side_by_side() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let source = GymSource::open(&place.counter("")).unwrap();
+    let fixture = Fixture::new();
+    let source = GymSource::open(&fixture.counter("")).unwrap();
     let mut worlds = [source.make(1).unwrap(), source.make(1).unwrap()];
     let mut frame = vec![0; 8];
     for world in &mut worlds {

@@ -1,19 +1,19 @@
 //! Environments that stop working: each is noticed, named, and ends without a trace.
 
+use crate::fixture::{Fixture, started};
 use crate::packages::is_left_out;
-use crate::place::{Place, begun};
 use sane_env::{Action, Environment, Stream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Steps into the fault and gives its words.
-fn fault_of(deed: &str) -> String {
-    let place = Place::new();
-    let (mut world, mut frame) = begun(&place.counter(&format!("deed = '{deed}'\nat = 3")));
+fn fault_of(event: &str) -> String {
+    let fixture = Fixture::new();
+    let (mut world, mut frame) = started(&fixture.counter(&format!("event = '{event}'\nat = 3")));
     for _ in 0..2 {
-        world.step(Action(0), &mut frame).unwrap_or_else(|fault| panic!("{deed}: {fault}"));
+        world.step(Action(0), &mut frame).unwrap_or_else(|fault| panic!("{event}: {fault}"));
     }
-    let fault = world.step(Action(0), &mut frame).expect_err(deed);
+    let fault = world.step(Action(0), &mut frame).expect_err(event);
     assert_eq!(fault.world, "gym:sane_test_envs:Counter-v0");
     // Every later call gives the same fault.
     assert_eq!(world.step(Action(0), &mut frame).as_ref(), Err(&fault));
@@ -45,11 +45,11 @@ fn a_worker_that_hangs_is_ended_after_the_time_limit() {
     if is_left_out() {
         return;
     }
-    let place = Place::new();
-    let mut options = place.counter("deed = 'hang'\nat = 1");
+    let fixture = Fixture::new();
+    let mut options = fixture.counter("event = 'hang'\nat = 1");
     // Long enough for an interpreter to start on a busy machine.
     options.timeout = Duration::from_secs(12);
-    let (mut world, mut frame) = begun(&options);
+    let (mut world, mut frame) = started(&options);
     let start = Instant::now();
     let reason = world.step(Action(0), &mut frame).expect_err("it hangs").reason;
     assert!((11..60).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());

@@ -5,6 +5,6 @@ mod ale;
 mod behaviour;
 mod equality;
 mod faults;
+mod fixture;
 mod packages;
-mod place;
 mod refusals;

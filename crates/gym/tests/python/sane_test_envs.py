@@ -13,11 +13,11 @@ from gymnasium.spaces import Box, Discrete, Graph
 class Counter(gymnasium.Env):
     """Counts its steps. Options say what happens at which step, and what it shows."""
 
-    def __init__(self, shape=(2,), dtype="float32", at=3, deed="nothing", actions=2, first=0, factor=1.0):
+    def __init__(self, shape=(2,), dtype="float32", at=3, event="nothing", actions=2, first=0, factor=1.0):
         high = 255 if dtype == "uint8" else np.inf
         self.observation_space = Box(0, high, tuple(shape), np.dtype(dtype))
         self.action_space = Discrete(actions, start=first)
-        self.at, self.deed, self.factor, self.count, self.last = at, deed, factor, 0, None
+        self.at, self.event, self.factor, self.count, self.last = at, event, factor, 0, None
 
     def shown(self):
         size = int(np.prod(self.observation_space.shape))
@@ -27,7 +27,7 @@ class Counter(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.count = 0
-        if self.deed == "noisy start":
+        if self.event == "noisy start":
             self.count = int(self.np_random.integers(100))
         return self.shown(), {}
 
@@ -38,29 +38,29 @@ class Counter(gymnasium.Env):
         reward = self.factor * float(action)
         shown = self.shown()
         if self.count == self.at:
-            if self.deed == "exit":
+            if self.event == "exit":
                 print("about to leave", flush=True)
                 os._exit(3)
-            elif self.deed == "kill":
+            elif self.event == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
-            elif self.deed == "hang":
+            elif self.event == "hang":
                 print("about to hang", file=sys.stderr, flush=True)
                 time.sleep(1000)
-            elif self.deed == "raise":
+            elif self.event == "raise":
                 raise RuntimeError("the bridge is out")
-            elif self.deed == "nan reward":
+            elif self.event == "nan reward":
                 reward = float("nan")
-            elif self.deed == "nan":
+            elif self.event == "nan":
                 shown[0] = np.nan
-            elif self.deed == "wrong shape":
+            elif self.event == "wrong shape":
                 shown = np.zeros(7, np.float32)
-            elif self.deed == "terminate":
+            elif self.event == "terminate":
                 terminated = True
-            elif self.deed == "truncate":
+            elif self.event == "truncate":
                 truncated = True
-            elif self.deed == "both":
+            elif self.event == "both":
                 terminated = truncated = True
-            elif self.deed == "print":
+            elif self.event == "print":
                 print("x" * 10_000)
                 os.write(1, b"\x00" * 5_000)
         return shown, reward, terminated, truncated, {}

@@ -7,12 +7,12 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A folder with interpreters of its own.
-pub struct Place {
+pub struct Fixture {
     folder: TempDir,
     packages: String,
 }
 
-impl Place {
+impl Fixture {
     pub fn new() -> Self {
         Self { folder: tempfile::tempdir().expect("a temporary folder"), packages: python_path() }
     }
@@ -49,8 +49,8 @@ impl Place {
     }
 }
 
-/// A world and the room for its frame, its first episode begun.
-pub fn begun(options: &GymOptions) -> (GymEnv, Vec<u8>) {
+/// A world and a buffer for its frame, its first episode started.
+pub fn started(options: &GymOptions) -> (GymEnv, Vec<u8>) {
     let mut world = GymSource::open(options).and_then(|source| source.make(1)).expect("a world");
     let mut frame = vec![0; world.spec().frame.bytes()];
     world.reset(&mut Stream::named(1, "starts"), &mut frame).expect("the environment resets");

@@ -288,6 +288,11 @@ impl HeadBuilder {
         self.kernel
     }
 
+    /// Widths of the dense layers, from h(s) to the action values.
+    pub fn widths(&self) -> &[usize] {
+        &self.widths
+    }
+
     /// Where h(s) lies in a row of features.
     pub fn features(&self) -> &InputOrder {
         &self.features

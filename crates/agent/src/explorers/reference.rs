@@ -7,9 +7,8 @@
 //! They stand behind the same interface as the fast forms: [`ScaledIndependent`] instead of rank-one noise,
 //! [`IndependentNoisynet`] instead of NoisyNet's two scalings, and [`SaneWeightwise`] as an agent of its own.
 
-use super::sane::behaviour;
-use crate::behaviour::Behaviour;
-use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
+use super::sane::StateAware;
+use crate::explorer::{NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer, dense_parameters};
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
@@ -341,25 +340,24 @@ impl Registered for SaneWeightwise {
     }
 }
 
-impl Explorer for SaneWeightwise {
-    fn is_noisy(&self) -> bool {
-        true
+impl StateAware for SaneWeightwise {
+    fn module_settings(&self) -> &ModuleSettings {
+        &self.module
     }
 
-    fn check(&self) -> Result<(), AgentError> {
-        self.module.check()
+    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
+        &mut self.module
     }
 
-    fn parameter_count(&self, dense_widths: &[usize]) -> Result<usize, AgentError> {
-        let inputs = dense_widths[0] + usize::from(self.module.visit_counts);
-        let parameters = self.module.parameter_count(inputs, dense_parameters(dense_widths));
-        match parameters <= LARGEST_MODULE {
-            true => Ok(parameters),
-            false => Err(AgentError::ModuleTooLarge { parameters, limit: LARGEST_MODULE }),
-        }
+    fn sigmas(&self, dense_widths: &[usize]) -> usize {
+        dense_parameters(dense_widths)
     }
 
-    fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+    fn largest_module(&self) -> usize {
+        LARGEST_MODULE
+    }
+
+    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
         head.plain_layers()?;
         let extra_features = usize::from(self.module.visit_counts);
         let perturbed: usize = head.layers().iter().map(Layer::parameters).sum();
@@ -375,18 +373,6 @@ impl Explorer for SaneWeightwise {
             extra_features,
             module: PerturbationModule::build(&self.module, head, extra_features, perturbed)?,
         }))
-    }
-
-    fn behaviour(&self) -> Box<dyn Behaviour> {
-        behaviour(&self.module)
-    }
-
-    fn module(&self) -> Option<&ModuleSettings> {
-        Some(&self.module)
-    }
-
-    fn module_mut(&mut self) -> Option<&mut ModuleSettings> {
-        Some(&mut self.module)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::visit_counts::VisitCounts;
 use crate::{AgentError, Noise, NoiseForm};
 use sane_nn::{Dense, DenseUpdate, Head, Matrix};
 use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
 
 /// Settings of simple-SANE.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -156,116 +157,129 @@ fn visits() -> ModuleSettings {
     ModuleSettings { visit_counts: true, ..ModuleSettings::default() }
 }
 
-impl Explorer for Sane {
-    fn is_noisy(&self) -> bool {
-        true
+/// In what the agents with a perturbation module differ; the rest of [`Explorer`] is the same for all of them.
+pub(super) trait StateAware: Debug + Send + Sync {
+    fn module_settings(&self) -> &ModuleSettings;
+
+    fn module_settings_mut(&mut self) -> &mut ModuleSettings;
+
+    /// Which action values the module reads beside h(s).
+    fn q_values(&self) -> QValuesRead {
+        QValuesRead::None
     }
 
-    fn check(&self) -> Result<(), AgentError> {
-        self.module.check()
+    /// How many σ a state has, in a head with dense layers of these widths.
+    fn sigmas(&self, dense_widths: &[usize]) -> usize;
+
+    /// The most parameters that the module may have.
+    fn largest_module(&self) -> usize {
+        usize::MAX
     }
 
-    fn parameter_count(&self, dense_widths: &[usize]) -> Result<usize, AgentError> {
-        Ok(self.module.parameter_count(dense_widths[0] + usize::from(self.module.visit_counts), 1))
-    }
-
-    fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        StateAwareNoise::build(&self.module, self.noise, QValuesRead::None, SigmaPer::Network, head)
-    }
-
-    fn behaviour(&self) -> Box<dyn Behaviour> {
-        behaviour(&self.module)
-    }
-
-    fn module(&self) -> Option<&ModuleSettings> {
-        Some(&self.module)
-    }
-
-    fn module_mut(&mut self) -> Option<&mut ModuleSettings> {
-        Some(&mut self.module)
-    }
+    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError>;
 }
 
-impl Explorer for QSane {
+impl<Agent: StateAware> Explorer for Agent {
     fn is_noisy(&self) -> bool {
         true
     }
 
     fn check(&self) -> Result<(), AgentError> {
-        self.module.check()
+        self.module_settings().check()
     }
 
     fn parameter_count(&self, dense_widths: &[usize]) -> Result<usize, AgentError> {
-        let actions = dense_widths[dense_widths.len() - 1];
-        Ok(self.module.parameter_count(dense_widths[0] + actions + usize::from(self.module.visit_counts), 1))
+        let actions = if self.reads_q_values() { dense_widths[dense_widths.len() - 1] } else { 0 };
+        let module = self.module_settings();
+        let inputs = dense_widths[0] + actions + usize::from(module.visit_counts);
+        let (parameters, limit) = (module.parameter_count(inputs, self.sigmas(dense_widths)), self.largest_module());
+        match parameters <= limit {
+            true => Ok(parameters),
+            false => Err(AgentError::ModuleTooLarge { parameters, limit }),
+        }
     }
 
     fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        let q_values = match self.q_features {
-            QFeatures::Clean => QValuesRead::Clean,
-            QFeatures::Noisy => QValuesRead::NoisyWhenLearning,
-        };
-        StateAwareNoise::build(&self.module, self.noise, q_values, SigmaPer::Network, head)
+        self.build_perturbation(head)
     }
 
+    /// Greedy on the perturbed network; the visits of states are counted where the module reads them.
     fn behaviour(&self) -> Box<dyn Behaviour> {
-        behaviour(&self.module)
+        if self.module_settings().visit_counts { Box::new(VisitCounts::new()) } else { Box::new(AlwaysGreedy) }
     }
 
     fn module(&self) -> Option<&ModuleSettings> {
-        Some(&self.module)
+        Some(self.module_settings())
     }
 
     fn module_mut(&mut self) -> Option<&mut ModuleSettings> {
-        Some(&mut self.module)
+        Some(self.module_settings_mut())
     }
 
     fn reads_q_values(&self) -> bool {
-        true
+        self.q_values() != QValuesRead::None
     }
 }
 
-impl Explorer for SaneLayerwise {
-    fn is_noisy(&self) -> bool {
-        true
+impl StateAware for Sane {
+    fn module_settings(&self) -> &ModuleSettings {
+        &self.module
     }
 
-    fn check(&self) -> Result<(), AgentError> {
-        self.module.check()
+    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
+        &mut self.module
     }
 
-    fn parameter_count(&self, dense_widths: &[usize]) -> Result<usize, AgentError> {
-        let inputs = dense_widths[0] + usize::from(self.module.visit_counts);
-        Ok(self.module.parameter_count(inputs, dense_widths.len() - 1))
+    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
+        1
     }
 
-    fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        StateAwareNoise::build(&self.module, self.noise, QValuesRead::None, SigmaPer::Layer, head)
-    }
-
-    fn behaviour(&self) -> Box<dyn Behaviour> {
-        behaviour(&self.module)
-    }
-
-    fn module(&self) -> Option<&ModuleSettings> {
-        Some(&self.module)
-    }
-
-    fn module_mut(&mut self) -> Option<&mut ModuleSettings> {
-        Some(&mut self.module)
+    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        StateAwareNoise::build(self, self.noise, head)
     }
 }
 
-/// Greedy on the perturbed network; the visits of states are counted where the module reads them.
-pub(super) fn behaviour(module: &ModuleSettings) -> Box<dyn Behaviour> {
-    if module.visit_counts { Box::new(VisitCounts::new()) } else { Box::new(AlwaysGreedy) }
+impl StateAware for QSane {
+    fn module_settings(&self) -> &ModuleSettings {
+        &self.module
+    }
+
+    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
+        &mut self.module
+    }
+
+    fn q_values(&self) -> QValuesRead {
+        match self.q_features {
+            QFeatures::Clean => QValuesRead::Clean,
+            QFeatures::Noisy => QValuesRead::NoisyWhenLearning,
+        }
+    }
+
+    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
+        1
+    }
+
+    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        StateAwareNoise::build(self, self.noise, head)
+    }
 }
 
-/// What one σ(s) scales.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SigmaPer {
-    Network,
-    Layer,
+impl StateAware for SaneLayerwise {
+    fn module_settings(&self) -> &ModuleSettings {
+        &self.module
+    }
+
+    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
+        &mut self.module
+    }
+
+    fn sigmas(&self, dense_widths: &[usize]) -> usize {
+        dense_widths.len() - 1
+    }
+
+    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        StateAwareNoise::build(self, self.noise, head)
+    }
 }
 
 /// A module's σ(s) and the noise that it scales, in one pass.
@@ -286,21 +300,18 @@ struct StateAwareNoise {
 }
 
 impl StateAwareNoise {
+    /// One σ per state, or one per layer.
     fn build(
-        module: &ModuleSettings,
+        agent: &impl StateAware,
         noise: Noise,
-        q_values: QValuesRead,
-        sigma_per: SigmaPer,
         head: &mut HeadBuilder,
     ) -> Result<Box<dyn Perturbation>, AgentError> {
         head.plain_layers()?;
+        let (module, q_values) = (agent.module_settings(), agent.q_values());
         let actions = if q_values == QValuesRead::None { 0 } else { head.actions() };
         let extra_features = actions + usize::from(module.visit_counts);
         let each: Vec<usize> = head.layers().iter().map(Layer::parameters).collect();
-        let perturbed = match sigma_per {
-            SigmaPer::Network => vec![each.iter().sum()],
-            SigmaPer::Layer => each,
-        };
+        let perturbed = if agent.sigmas(head.widths()) == 1 { vec![each.iter().sum()] } else { each };
         Ok(Box::new(Self {
             noise: scaled_noise(noise, head.kernel(), head.layers()),
             q_values,

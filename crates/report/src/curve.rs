@@ -44,7 +44,7 @@ pub fn mean_curve(runs: &[RecordedRun], quantity: Quantity, end: u64) -> Vec<Ser
     mean_of_seeds(&seeds, runs.len(), end as f64)
 }
 
-/// As [`mean_curve`], of curves given as points (x, y) in order of x; a point is complete if `all` of them are in the mean.
+/// As `mean_curve`, of curves given as points (x, y) in order of x; a point is complete if `all` of them are in the mean.
 pub fn mean_of_seeds(seeds: &[Vec<(f64, f64)>], all: usize, end: f64) -> Vec<SeriesPoint> {
     (0..=GRID)
         .filter_map(|i| {

@@ -4,7 +4,7 @@
 //! the same bits.
 //!
 //! - [`mean`], [`sample_std`], [`median`], [`quantile`], [`percentile_interval`]: one list of numbers
-//! - [`Scores`], [`Aggregate`], [`bootstrap`], [`profile`], [`improvement`]: scores of seeds on games, after Agarwal et al.
+//! - [`Scores`], [`Aggregate`], [`bootstrap()`], [`profile()`], [`improvement()`]: scores of seeds on games, after Agarwal et al.
 //!   2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice"; tested against the authors' package
 //!   `rliable`
 //! - [`ranks`], [`spearman`], [`auc`], [`clustered_bootstrap`], [`shuffled`]: whether two lists rise together, with

@@ -200,7 +200,7 @@ def check_live(browser, folder):
         trainer.wait()
         browser.wait("a run that is stopped changes its state", "document.querySelector('.standing .state').textContent === 'stopped'")
         trainer = train(folder, "sane", 2, int(browser.ask(reach)) + 3000, "--set", "record.film_interval=2")
-        browser.wait("going on, it runs again", "document.querySelector('.standing .state').textContent === 'running'")
+        browser.wait("resumed, it runs again", "document.querySelector('.standing .state').textContent === 'running'")
         trainer.wait()
         browser.wait("a run that ends changes its state", "document.querySelector('.standing .state').textContent === 'finished'")
         killed = train(folder, "noisynet", 1, 400_000)
@@ -241,7 +241,7 @@ def check_live(browser, folder):
         assert not outside, f"asked for from elsewhere: {outside}"
         server.send_signal(signal.SIGINT)
         assert server.wait() == 0
-        browser.wait("it says that the line is lost", "document.querySelector('#line').textContent === 'no connection'")
+        browser.wait("the page reports the lost connection", "document.querySelector('#line').textContent === 'no connection'")
     finally:
         for process in [trainer, server]:
             if process.poll() is None:

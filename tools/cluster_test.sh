@@ -116,7 +116,7 @@ on_slurm() {
       local task; task=$(basename "$log" .log)
       squeue -h -j "${task%_*}" -t RUNNING -w n2 -o %K 2>/dev/null | grep -qx "${task#*_}" || continue
       local name; name=$(sed -n 's/: training$//p' "$log" | tail -n 1)
-      [ "$name" ] && compgen -G "$work/cluster/runs/$name/checkpoints/checkpoint-*" >/dev/null && run=$name
+      [ "$name" ] && compgen -G "$work/cluster/runs/$name/checkpoints/checkpoint-*[1-9]*.toml" >/dev/null && run=$name
     done
   done
   lose_slurm_node n2; say "node n2 is lost, with $run"
@@ -161,7 +161,7 @@ on_ray() {
       local parent; parent=$(ps -o ppid= -p "$process" 2>/dev/null | tr -d ' ') || continue
       [ "$(ps -o ppid= -p "${parent:-1}" 2>/dev/null | tr -d ' ')" = "$second" ] || continue
       run=$(tr '\0' '\n' < "/proc/$process/cmdline" | sed -n '/^task$/{n;n;p;}')
-      compgen -G "$work/cluster/runs/$run/checkpoints/checkpoint-*" >/dev/null || continue
+      compgen -G "$work/cluster/runs/$run/checkpoints/checkpoint-*[1-9]*.toml" >/dev/null || continue
       grep -q process_stopped "$work/cluster/runs/$run/timings.jsonl" || child=$process
     done
   done

@@ -5,7 +5,8 @@
     sane eval runs/boxing/q-sane/seed-1 --dump-states 100 -o states.safetensors
     python3 tools/load_policy.py policy.safetensors states.safetensors
 
-Needs: pip install numpy. Works for every agent: without noise a NoisyNet layer is its mean, and a SANE layer its weights.
+Needs: pip install numpy. Works for every agent: without noise a NoisyNet layer is its mean, a SANE layer its weights, and an
+ensemble the mean of its heads, to which its fixed prior network is added.
 Exit code: 0 all action values within 1e-4, 1 a difference, 2 wrong usage.
 """
 
@@ -45,6 +46,16 @@ def dense(tensors, k):
 
 def action_values(tensors, metadata, observations):
     """Q [N,A] of observations [N,C,H,W] (or [N,I] where the network has no convolutions)."""
+    prior = {name.removeprefix("prior."): value for name, value in tensors.items() if name.startswith("prior.")}
+    q = network(tensors, metadata, observations)
+    if prior:
+        q = q + network(prior, metadata, observations)
+    actions = len(metadata["actions"].split(","))
+    return q.reshape(len(q), -1, actions).mean(1)
+
+
+def network(tensors, metadata, observations):
+    """Outputs of the last layer: one set of action values, or one per head of an ensemble."""
     x = observations.astype(np.float32) / np.float32(metadata["input_divided_by"])
     for k, stride in enumerate(filter(None, metadata["strides"].split(",")), 1):
         w = tensors[f"conv{k}.weight"]

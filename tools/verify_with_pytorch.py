@@ -11,9 +11,14 @@ nothing of the program's rank-one forms is used here. Compared are, step by step
 loss, and at the end every parameter. A difference is relative to the largest number of the tensor it belongs to.
 The movement of each parameter tensor (final minus initial) is compared as well, because parameters move little in ten
 steps: the relative norm of its error has to stay below a hundred times the tolerance.
+Agents with a KL term: the KL is torch.distributions' own, between the perturbed parameters' Gaussian and N(0, I), and its
+weight 2v^2/k is recomputed from the unperturbed action values and compared.
 
-Needs: pip install torch numpy safetensors. Agents: eps-greedy, noisynet, sane, q-sane (and sane-per-batch,
-noisynet-per-example, sane-softplus, q-sane-softplus, which differ from them only by what the trace holds).
+Needs: pip install torch numpy safetensors. Agents: eps-greedy, ez-greedy, langevin, bootstrapped, bayes-head, noisynet, sane,
+q-sane (and sane-per-batch, noisynet-per-example, sane-softplus, q-sane-softplus, which differ from them only by what the
+trace holds), sane-elbo, q-sane-elbo, sane-constant-elbo, noisynet-elbo. For langevin the optimiser is Adam's Langevin
+form, written out here, with the noise of the trace; for bootstrapped every head has its own targets, and the trace says
+which head learns from which transition.
 Exit code: 0 all within the tolerance, 1 a mismatch, 2 wrong usage. Not part of the automatic tests.
 """
 
@@ -23,7 +28,11 @@ import sys
 
 import torch
 import torch.nn.functional as F
+from torch.distributions import Normal, kl_divergence
 from safetensors import safe_open
+
+
+SMALLEST_SIGMA = 1e-6
 
 
 def load(path):
@@ -41,15 +50,22 @@ class Network:
     def __init__(self, parameters, config):
         self.p = parameters
         self.exploration = config["exploration"]
+        self.kind = self.exploration["kind"]
         self.convolutions = config["network"]["convolutions"]
         self.full_scale = float(config["full_scale"])
         self.layers = len(config["network"]["hidden"]) + 1
 
-    def hidden(self, states):
+    def hidden(self, states, prefix=""):
         x = states.float() / self.full_scale
         for n, conv in enumerate(self.convolutions, 1):
-            x = F.relu(F.conv2d(x, self.p[f"conv{n}.weight"], self.p.get(f"conv{n}.bias"), stride=conv["stride"]))
+            name = f"{prefix}conv{n}"
+            x = F.relu(F.conv2d(x, self.p[f"{name}.weight"], self.p.get(f"{name}.bias"), stride=conv["stride"]))
         return x.flatten(1)
+
+    def prior(self, states):
+        """The fixed action values of all heads [batch, heads x actions]."""
+        x = F.relu(F.linear(self.hidden(states, "prior."), self.p["prior.fc1.weight"], self.p["prior.fc1.bias"]))
+        return F.linear(x, self.p["prior.fc2.weight"], self.p["prior.fc2.bias"])
 
     def head(self, x, weights):
         """weights(k) -> (W [batch or 1, m, l], b [batch or 1, m]) of dense layer k."""
@@ -61,34 +77,58 @@ class Network:
         return x
 
     def clean(self, k):
-        return self.p[f"fc{k}.weight"].unsqueeze(0), self.p[f"fc{k}.bias"].unsqueeze(0)
+        mu = "_mu" if self.kind.startswith("noisynet") else ""
+        return self.p[f"fc{k}.weight{mu}"].unsqueeze(0), self.p[f"fc{k}.bias{mu}"].unsqueeze(0)
+
+    def gap(self, states):
+        """max Q - mean Q of each state without noise."""
+        with torch.no_grad():
+            q = self.head(self.hidden(states), self.clean)
+            return q.max(1).values - q.mean(1)
 
     def sigma(self, h):
-        x = h
-        if self.exploration["kind"] == "q-sane":
-            x = torch.cat([h, self.head(h, self.clean).detach()], 1)
-        hidden = self.exploration["module"]["hidden"]
+        if self.kind == "sane-constant-elbo":
+            return (SMALLEST_SIGMA + F.softplus(self.p["sigma_output"] - 3.0)).expand(h.shape[0], 1)
+        module = self.exploration["module"]
+        x = h.detach() if module["stop_gradient"] else h
+        if self.kind.startswith("q-sane"):
+            x = torch.cat([x, self.head(h, self.clean).detach()], 1)
+        hidden = module["hidden"]
+        activation = {"relu": F.relu, "leaky-relu": F.leaky_relu, "tanh": torch.tanh}[module["activation"]]
         for k in range(1, len(hidden) + 2):
             x = F.linear(x, self.p[f"sigma{k}.weight"], self.p[f"sigma{k}.bias"])
             if k <= len(hidden):
-                x = F.relu(x)
-        if self.exploration["module"]["sigma"] == "softplus":
-            x = F.softplus(x - 3.0)
+                x = activation(x)
+        if module["sigma"] != "linear":
+            x = F.softplus(x - 3.0) + (SMALLEST_SIGMA if module["sigma"] == "positive" else 0.0)
         return x
+
+    def perturbed(self):
+        """k, the number of perturbed parameters."""
+        return sum(w.numel() + b.numel() for w, b in map(self.clean, range(1, self.layers + 1)))
+
+    def kl(self, sigma):
+        """KL of the perturbed parameters' Gaussian around 0 and the prior N(0, 1), mean over the states of the batch."""
+        prior = Normal(0.0, 1.0)
+        if self.kind.startswith("noisynet"):
+            deviations = [value for name, value in self.p.items() if name.endswith("_sigma")]
+            return sum(kl_divergence(Normal(torch.zeros_like(s), s), prior).sum() for s in deviations)
+        return self.perturbed() * kl_divergence(Normal(torch.zeros_like(sigma), sigma), prior).mean()
 
     def forward(self, states, noise):
         """Q(s, .) [batch, actions] and sigma(s) [batch] or None."""
         h = self.hidden(states)
-        kind = self.exploration["kind"]
-        if kind == "eps-greedy":
+        if self.kind in ("eps-greedy", "ez-greedy", "langevin", "bayes-head"):
             return self.head(h, self.clean), None
+        if self.kind == "bootstrapped":
+            return self.head(h, self.clean) + (self.prior(states) if "prior.fc2.weight" in self.p else 0), None
 
         def epsilon(k):
             z_in = noise[f"z_in{k}"].reshape(-1, noise[f"z_in{k}"].shape[-1])
             z_out = noise[f"z_out{k}"].reshape(-1, noise[f"z_out{k}"].shape[-1])
             return z_out.unsqueeze(2) * z_in.unsqueeze(1), z_out
 
-        if kind == "noisynet":
+        if self.kind.startswith("noisynet"):
             def noisy(k):
                 eps_w, eps_b = epsilon(k)
                 p = {name: self.p[f"fc{k}.{name}"].unsqueeze(0)
@@ -103,6 +143,45 @@ class Network:
             w, b = self.clean(k)
             return w + sigma.unsqueeze(2) * eps_w, b + sigma * eps_b
         return self.head(h, perturbed), sigma.squeeze(1)
+
+
+class LangevinAdam(torch.optim.Optimizer):
+    """theta - lr (g + a m / (sqrt(v) + eps)) + sqrt(2 lr / beta) noise, moments without bias correction."""
+
+    def __init__(self, parameters, adam, exploration):
+        super().__init__(parameters.values(), {})
+        self.named, self.adam, self.exploration = parameters, adam, exploration
+        self.moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in parameters.items()}
+        self.noise = None
+
+    @torch.no_grad()
+    def step(self):
+        lr, (beta_1, beta_2) = self.adam["learning_rate"], (self.adam["beta_1"], self.adam["beta_2"])
+        for name, p in self.named.items():
+            m, v = self.moments[name]
+            m.mul_(beta_1).add_(p.grad, alpha=1 - beta_1)
+            v.mul_(beta_2).addcmul_(p.grad, p.grad, value=1 - beta_2)
+            direction = p.grad + self.exploration["bias_factor"] * m / (v.sqrt() + self.adam["epsilon"])
+            p.sub_(lr * direction).add_(self.noise[name], alpha=(2 * lr / self.exploration["inverse_temperature"]) ** 0.5)
+
+
+class Bound:
+    """The weight of the KL term: 2v^2/k, v in units of the running median of the gap between action values."""
+
+    def __init__(self, exploration):
+        self.settings = exploration if "q_noise" in exploration else None
+        self.gap, self.batches = 0.0, 0
+
+    def weight(self, network, states):
+        if self.settings is None:
+            return None
+        gaps = network.gap(states).sort().values
+        self.batches += 1
+        self.gap += (gaps[len(gaps) // 2].item() - self.gap) * max(1.0 / self.batches, 1e-3)
+        v = self.settings["q_noise"] * (self.gap if self.settings["q_noise_unit"] == "gap" else 1.0)
+        if self.settings["contraction"] == "posterior":
+            v *= self.settings["posterior_at"] ** 0.5  # A trace counts no transitions.
+        return 2.0 * v * v / network.perturbed()
 
 
 class Verdict:
@@ -129,34 +208,67 @@ def verify(path, tolerance):
     config = json.loads(metadata["config"])
     agent, steps = metadata["agent"], int(metadata["steps"])
     kind, form = config["exploration"]["kind"], config["exploration"].get("noise", {}).get("form", "factored")
-    supported = kind in ("eps-greedy", "noisynet", "sane", "q-sane") and form == "factored"
+    known = ("eps-greedy", "ez-greedy", "langevin", "bootstrapped", "bayes-head", "noisynet", "sane", "q-sane",
+             "sane-elbo", "q-sane-elbo", "sane-constant-elbo", "noisynet-elbo")
+    supported = kind in known and form == "factored" and config["objective"]["kind"] == "td-error"
     if not supported or config["exploration"].get("q_features") == "noisy" or config["double_q"]:
         sys.exit(f"{path}: agent {agent} is not one this script recomputes")
     initial = with_prefix(tensors, "initial.online.")
-    parameters = {name: value.clone().requires_grad_(True) for name, value in initial.items()}
-    online = Network(parameters, config)
+    fixed = {name: value for name, value in initial.items() if name.startswith(("prior.", "posterior."))}
+    parameters = {name: value.clone().requires_grad_(True) for name, value in initial.items() if name not in fixed}
+    online = Network(parameters | fixed, config)
     target = Network(with_prefix(tensors, "initial.target."), config)
-    adam = config["optimiser"]
-    optimiser = torch.optim.Adam(parameters.values(), lr=adam["learning_rate"],
-                                 betas=(adam["beta_1"], adam["beta_2"]), eps=adam["epsilon"])
+    adam, exploration = config["optimiser"], config["exploration"]
+    scale = exploration.get("module", exploration).get("learning_rate_scale", 1.0)
+    own = [value for name, value in parameters.items() if name.startswith("sigma")]
+    rest = [value for name, value in parameters.items() if not name.startswith("sigma")]
+    groups = [{"params": rest}] + ([{"params": own, "lr": scale * adam["learning_rate"]}] if own else [])
+    if kind == "langevin":
+        optimiser = LangevinAdam(parameters, adam, exploration)
+    else:
+        optimiser = torch.optim.Adam(groups, lr=adam["learning_rate"],
+                                     betas=(adam["beta_1"], adam["beta_2"]), eps=adam["epsilon"])
+    bound = Bound(exploration)
     verdict = Verdict(tolerance)
+    heads = exploration.get("heads", 1)
     for k in range(steps):
         step = with_prefix(tensors, f"step{k}.")
         with torch.no_grad():
             q_next, _ = target.forward(step["next_states"], with_prefix(step, "target."))
-            value = step["rewards"] + config["gamma"] * (1 - step["dones"].float()) * q_next.max(1).values
+            # One set of action values per head: [batch, heads, actions].
+            future = q_next.unflatten(1, (heads, -1)).max(2).values
+            value = step["rewards"].unsqueeze(1) + config["gamma"] * (1 - step["dones"].float().unsqueeze(1)) * future
         q, sigma = online.forward(step["states"], with_prefix(step, "online."))
-        taken = q.gather(1, step["actions"].long().unsqueeze(1)).squeeze(1)
-        loss = ((taken - value) ** 2).mean()
+        taken = q.unflatten(1, (heads, -1))[torch.arange(len(q)), :, step["actions"].long()]
+        mask = step["weight"] if heads > 1 else torch.ones(len(q), 1)
+        loss = (mask * (taken - value) ** 2).mean()
+        value = value if heads > 1 else value.squeeze(1)
+        weight = bound.weight(online, step["states"])
+        if weight is not None:
+            kl = online.kl(sigma)
+            loss = loss + weight * kl
+            if exploration["kl_of_means"]:
+                means = (v for n, v in parameters.items() if not n.endswith("_sigma") and n != "sigma_output")
+                loss = loss + weight * 0.5 * sum((v ** 2).sum() for v in means)
+            verdict.compare("kl", f"step {k} kl_sigma", step["kl_sigma"], weight * kl)
         optimiser.zero_grad()
         loss.backward()
+        optimiser.noise = with_prefix(step, "langevin.")
         optimiser.step()
+        if kind == "noisynet-elbo":
+            with torch.no_grad():
+                for name, value in parameters.items():
+                    if name.endswith("_sigma"):
+                        value.clamp_(min=SMALLEST_SIGMA)
         verdict.compare("loss", f"step {k} loss", step["loss"], loss)
         verdict.compare("q", f"step {k} q", step["q"], q)
         verdict.compare("target", f"step {k} target_value", step["target_value"], value)
         if sigma is not None:
             verdict.compare("sigma", f"step {k} sigma", step["sigma"], sigma)
     final = with_prefix(tensors, "final.online.")
+    for name, value in fixed.items():
+        if not torch.equal(final.pop(name), value):
+            verdict.failures.append(f"{name} moved, which is not learned")
     if set(final) != set(parameters):
         verdict.failures.append(f"parameters differ: {sorted(set(final) ^ set(parameters))}")
     for name in sorted(set(final) & set(parameters)):

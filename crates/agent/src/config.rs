@@ -77,6 +77,14 @@ impl AgentConfig {
             in_range("clip_gradient_norm", norm.into(), f64::MIN_POSITIVE..f64::INFINITY, "a number above 0")?;
         }
         self.exploration.check()?;
+        if let Some(bound) = self.exploration.bound() {
+            bound.check()?;
+            if self.objective != Objective::TdError {
+                let (key, value) = ("objective.kind", "not td-error".to_owned());
+                let expected = "td-error, since this agent has a KL term of its own (exploration.q_noise)";
+                return Err(AgentError::OutOfRange { key, value, expected });
+            }
+        }
         self.objective.check()
     }
 }

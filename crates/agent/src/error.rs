@@ -1,5 +1,6 @@
 //! What can go wrong at the border of this crate.
 
+use crate::network::{MOST_PARAMETERS, MOST_WIDTH};
 use sane_nn::NnError;
 
 /// Why an agent cannot be built, loaded or restored.
@@ -55,6 +56,19 @@ pub enum AgentError {
     /// What a saved way of exploring remembers does not fit.
     #[error("the saved exploration state holds {found} numbers, this agent has {expected}; it is of another agent")]
     BehaviourMemory { found: usize, expected: usize },
+    /// What a saved way of exploring remembers is impossible in this world.
+    #[error("the saved exploration state is none of this agent in this world; the file was altered")]
+    BehaviourState,
+    /// A network that no computer holds.
+    #[error(
+        "{layer}: {problem}; a layer has at most {MOST_WIDTH} units, a network at most {MOST_PARAMETERS} parameters"
+    )]
+    TooLarge {
+        /// The layer, as it is named in exports.
+        layer: String,
+        /// The sizes.
+        problem: String,
+    },
     /// A custom way of exploring was read from a file, which holds only its name.
     #[error(
         "the way of exploring `{name}` is not part of this program; it can be used only by the program that defines it \
@@ -89,5 +103,18 @@ pub enum LearnError {
         mean_abs_sigma: Option<f32>,
         /// Largest absolute parameter of the online network.
         largest_parameter: f32,
+    },
+    /// A number of the agent's state that is not finite.
+    #[error(
+        "{what} holds {value} after {learn_steps} learn steps, so its decisions mean nothing; use an earlier checkpoint, \
+         or train with a lower learning rate or a clipped gradient"
+    )]
+    StateNotFinite {
+        /// The network or the moments.
+        what: &'static str,
+        /// The first such number.
+        value: f32,
+        /// Learn steps done.
+        learn_steps: u64,
     },
 }

@@ -1,10 +1,10 @@
 //! What a way of exploring must say. Each is one file of `explorers/` and one line of `explorers.rs`; nothing else in the
 //! workspace knows it by name.
 
-use crate::behaviour::{AlwaysGreedy, Behaviour};
+use crate::behaviour::{AlwaysGreedy, Behaviour, Thompson};
 use crate::network::HeadBuilder;
 use crate::perturbation::{Perturbation, Unperturbed};
-use crate::{AgentError, LinearSchedule, ModuleSettings};
+use crate::{AgentError, BayesHead, Bound, Langevin, LinearSchedule, ModuleSettings};
 use sane_env::AgentSteps;
 use std::fmt::Debug;
 
@@ -33,9 +33,24 @@ pub trait Explorer: Debug + Send + Sync {
         false
     }
 
+    /// How long one draw of its noise is acted on.
+    fn thompson(&self) -> Thompson {
+        Thompson::Step
+    }
+
     /// Its action rule, and what it remembers between decisions.
     fn behaviour(&self) -> Box<dyn Behaviour> {
         Box::new(AlwaysGreedy)
+    }
+
+    /// The size of the noise, for agents that keep the KL term of the evidence lower bound.
+    fn bound(&self) -> Option<&Bound> {
+        None
+    }
+
+    /// The same, for presets to set.
+    fn bound_mut(&mut self) -> Option<&mut Bound> {
+        None
     }
 
     /// The probability of an action that ignores the network, after `now` interactions; it is recorded. None where there
@@ -57,6 +72,26 @@ pub trait Explorer: Debug + Send + Sync {
     /// The same, for presets to set.
     fn module_mut(&mut self) -> Option<&mut ModuleSettings> {
         None
+    }
+
+    /// Langevin noise in the optimiser's step, for agents that explore by it.
+    fn langevin(&self) -> Option<&Langevin> {
+        None
+    }
+
+    /// The posterior of the last layer, for agents that refit it from the replay.
+    fn bayes_head(&self) -> Option<&BayesHead> {
+        None
+    }
+
+    /// Whether each state has a σ of its own, so that states can be ranked by it.
+    fn has_state_sigma(&self) -> bool {
+        self.module().is_some()
+    }
+
+    /// Whether it asks the world for the true risk of each state, so that it can be used only where a world knows it.
+    fn reads_true_risk(&self) -> bool {
+        false
     }
 
     /// Whether the module reads action values.

@@ -2,7 +2,7 @@
 //! descriptions and settings of its agents reach the command line, the configuration and the reports from there.
 
 use crate::AgentError;
-use crate::behaviour::{AlwaysGreedy, Behaviour};
+use crate::behaviour::{AlwaysGreedy, Behaviour, Thompson};
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting, explorers};
 use crate::network::HeadBuilder;
 use crate::perturbation::Perturbation;
@@ -12,11 +12,19 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
 
 explorers! {
+    bayes_head: BayesHead;
+    bootstrapped: Bootstrapped;
     eps_greedy: EpsGreedy;
     ez_greedy: EzGreedy;
-    noisynet: Noisynet;
+    langevin: Langevin;
+    noisynet: Noisynet, NoisynetElbo;
+    oracle: Oracle;
     sane: Sane, QSane, SaneLayerwise;
-    sane_constant: SaneConstant;
+    sane_constant: SaneConstant, SaneConstantElbo, SaneFixed;
+    sane_counts: SaneCounts;
+    sane_elbo: SaneElbo, QSaneElbo;
+    sane_gap: SaneGap;
+    sane_shuffled: SaneShuffled;
     reference: SaneWeightwise;
 }
 
@@ -99,8 +107,16 @@ impl Explorer for Custom {
         self.explorer().is_ok_and(Explorer::is_noisy)
     }
 
+    fn thompson(&self) -> Thompson {
+        self.explorer().map_or(Thompson::Step, Explorer::thompson)
+    }
+
     fn behaviour(&self) -> Box<dyn Behaviour> {
         self.explorer().map_or_else(|_| Box::new(AlwaysGreedy) as Box<dyn Behaviour>, Explorer::behaviour)
+    }
+
+    fn bound(&self) -> Option<&crate::Bound> {
+        self.explorer().ok()?.bound()
     }
 
     fn epsilon(&self, now: AgentSteps) -> Option<f32> {
@@ -109,6 +125,22 @@ impl Explorer for Custom {
 
     fn module(&self) -> Option<&crate::ModuleSettings> {
         self.explorer().ok()?.module()
+    }
+
+    fn langevin(&self) -> Option<&Langevin> {
+        self.explorer().ok()?.langevin()
+    }
+
+    fn bayes_head(&self) -> Option<&BayesHead> {
+        self.explorer().ok()?.bayes_head()
+    }
+
+    fn has_state_sigma(&self) -> bool {
+        self.explorer().is_ok_and(Explorer::has_state_sigma)
+    }
+
+    fn reads_true_risk(&self) -> bool {
+        self.explorer().is_ok_and(Explorer::reads_true_risk)
     }
 
     fn reads_q_values(&self) -> bool {

@@ -3,13 +3,17 @@
 //! [`Learner::learn`] is the inner half of Algorithm 1 on one screen: target forward → targets → online forward → loss →
 //! backward → Adam.
 
+use crate::bound::{BoundState, BoundStats};
+use crate::explorers::bayes_head::PosteriorFit;
 use crate::noise::PassRole;
+use crate::objective::KlParts;
+use crate::pass::{HeadMode, Memory};
 use crate::policy::Policy;
 use crate::workspace::{Parameters, Workspace};
 use crate::{ActMode, AgentConfig, AgentError, Decision, LearnError, SigmaStats, trace};
 use sane_env::{EnvSpec, Stream};
 use sane_nn::{Adam, Buffer, Kernel, NamedTensor};
-use sane_replay::Batch;
+use sane_replay::{Batch, WarmReplay};
 use serde::{Deserialize, Serialize};
 
 /// An agent that learns: online and target network, optimiser, and what it remembers of states.
@@ -19,13 +23,21 @@ pub struct Learner {
     target: Buffer,
     adam: Adam,
     workspace: Option<Box<Workspace>>,
+    /// Sums of a refit, for agents with a posterior.
+    posterior: Option<Box<PosteriorFit>>,
 }
 
 /// What one learn step gave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnStats {
-    /// The loss that was minimised.
+    /// The loss that was minimised: the TD loss and, where there is one, the KL term.
     pub loss: f32,
+    /// The mean squared TD error.
+    pub td_loss: f32,
+    /// What the KL term adds to it.
+    pub kl: Option<KlParts>,
+    /// The weight of the KL term and what it follows, for agents that choose it by the size of the noise.
+    pub bound: Option<BoundStats>,
     /// Mean of Q(s, a) over the batch.
     pub mean_q: f32,
     /// Mean of the targets.
@@ -90,13 +102,26 @@ impl Learner {
         let policy = Policy::untrained(config, world, init, kernel)?;
         let crate::AdamConfig { learning_rate, beta_1, beta_2, epsilon } = config.optimiser;
         let adam = sane_nn::AdamHyperparameters { learning_rate, beta1: beta_1, beta2: beta_2, epsilon };
-        let adam = Adam::new(kernel, adam, policy.network.layout.len());
-        Ok(Self { target: policy.params.clone(), adam, policy, workspace: None })
+        let mut adam = Adam::new(kernel, adam, policy.network.layout.len());
+        if let Some((range, factor)) = policy.network.perturbation.rate_scale() {
+            adam.scale_rate(range, factor);
+        }
+        Ok(Self { target: policy.params.clone(), adam, policy, workspace: None, posterior: None })
     }
 
     /// An episode begins; see [`Policy::begin_episode`].
     pub fn begin_episode(&mut self) {
         self.policy.begin_episode();
+    }
+
+    /// Tells the true risk of a state; see [`Policy::inform`].
+    pub fn inform(&mut self, state: &[u8], true_risk: f64) {
+        self.policy.inform(state, true_risk);
+    }
+
+    /// Whether one draw of the noise is acted on until the episode ends.
+    pub fn holds_noise_for_an_episode(&self) -> bool {
+        self.policy.holds_noise_for_an_episode()
     }
 
     /// Chooses an action; see [`Policy::act`].
@@ -136,9 +161,11 @@ impl Learner {
         draw: u64,
         observer: &mut impl PhaseObserver,
     ) -> Result<LearnStats, LearnError> {
-        let Self { policy: Policy { config, network, params, behaviour, .. }, target, adam, .. } = self;
+        let Self { policy: Policy { config, network, params, behaviour, bound, .. }, target, adam, .. } = self;
         let Workspace { online, target: next, selector, target_network, backward, .. } = work;
-        let (s, s_next, memory) = (&batch.states, &batch.next_states, behaviour.as_ref());
+        let running_gap = bound.as_ref().map_or(0.0, BoundState::gap);
+        let memory = Memory { behaviour: behaviour.as_ref(), running_gap };
+        let (s, s_next) = (&batch.states, &batch.next_states);
         // Both networks at once: threads that one pass leaves idle at its ends help with the other.
         rayon::join(
             || {
@@ -156,13 +183,21 @@ impl Learner {
         observer.finished(LearnPhase::Forward);
         work.require_finite("the loss", td_loss, config, params, adam)?;
         // Line 27: backpropagate; with the whole bound (Eq. 8, 9) the KL of σ(s) and of θ joins the loss.
-        let regulariser = config.objective.regulariser_of(network, &work.online);
+        if let Some(bound) = bound {
+            bound.add_batch(work.online.plain_q());
+        }
+        let regulariser = config.objective.regulariser_of(bound.as_ref(), network, &work.online);
         let Workspace { online, backward, .. } = work;
-        let kl_of_sigma = backward.down_to_features(network, params, online, regulariser.as_ref());
+        let kl_of_states = backward.down_to_features(network, params, online, regulariser.as_ref());
         observer.finished(LearnPhase::HeadBackward);
-        let (loss, learner) = (td_loss + kl_of_sigma, Parameters { network, params, adam, config });
+        let bound = bound.as_ref().map(|bound| bound.stats(network.perturbed()));
+        let (loss, learner) = (td_loss + kl_of_states, Parameters { network, params, adam, config, draw });
         let (kl, gradient_norm) = work.descend(learner, s, regulariser.as_ref(), loss)?;
-        let stats = work.stats(loss + kl, gradient_norm);
+        let kl = regulariser.map(|_| KlParts { sigma: kl_of_states + kl.sigma, ..kl });
+        let stats = work.stats(td_loss, kl, bound, gradient_norm);
+        if let Some(sigma) = work.online.perturbation.sigma() {
+            behaviour.learned(sigma);
+        }
         observer.finished(LearnPhase::Update);
         Ok(stats)
     }
@@ -174,6 +209,28 @@ impl Learner {
     /// ```
     pub fn sync_target(&mut self) {
         self.target.copy_from_slice(&self.policy.params);
+    }
+
+    /// Refits what an agent derives from the whole replay: the posterior of a Bayesian last layer. Call it before each
+    /// [`sync_target`](Self::sync_target); `learn_steps` lie between two of them. Other agents draw nothing.
+    pub fn refit(&mut self, replay: &mut WarmReplay<'_>, batch: &mut Batch, draws: &mut Stream, learn_steps: u64) {
+        let Some(settings) = self.policy.config.exploration.bayes_head().cloned() else { return };
+        let mut fit = self.posterior.take().unwrap_or_else(|| Box::new(PosteriorFit::new(&self.policy.network)));
+        let mut work = self.workspace_for(batch.size());
+        let Policy { params, behaviour, .. } = &mut self.policy;
+        let Workspace { target: pass, target_network: network, .. } = &mut *work;
+        let batches = settings.sample_size(learn_steps).div_ceil(batch.size());
+        fit.clear();
+        for _ in 0..batches {
+            replay.sample(draws, batch);
+            pass.hidden(network, params, &batch.states, None);
+            let memory = Memory { behaviour: behaviour.as_ref(), running_gap: 0.0 };
+            pass.head(network, params, HeadMode::Plain, &batch.states, memory);
+            fit.add(pass.last_inputs(), &batch.actions);
+        }
+        fit.finish(&settings, replay.transitions() as f64 / (batches * batch.size()) as f64, params);
+        self.workspace = Some(work);
+        self.posterior = Some(fit);
     }
 
     /// Learn steps done.
@@ -189,6 +246,7 @@ impl Learner {
     /// The acting half on its own, with the parameters as they are now: for evaluation on other threads.
     pub fn policy(&self) -> Policy {
         let mut policy = self.policy.clone();
+        policy.begin_episode();
         if let Ok(small) = policy.network.resized(&policy.config, &policy.world, 1) {
             policy.network = small;
         }
@@ -220,9 +278,10 @@ impl Learner {
         Ok(self.policy.network.layout.import(&mut self.target, tensors)?)
     }
 
-    /// What the last learn step drew and computed, by name: `q[B,A]`, `target_value[B]`, `sigma[B]` or `sigma[B,sigmas]` and,
+    /// What the last learn step drew and computed, by name: `q[B,A]`, `target_value[B]` (with K heads `q[B,K·A]`,
+    /// `target_value[B,K]` and `weight[B,K]`), `sigma[B]` or `sigma[B,sigmas]` and,
     /// under `online.`, `target.` and with double-Q `selector.`, the noise (`z_in1`, `z_out1`, …; `eps_w1`, `eps_b1`, …
-    /// where it is independent). Empty before the first.
+    /// where it is independent). Under `langevin.`, by the parameter's name, what a Langevin step drew. Empty before the first.
     pub fn last_step(&self) -> Vec<NamedTensor> {
         self.workspace.as_ref().map_or_else(Vec::new, |work| trace::of_step(&self.policy.network, work))
     }
@@ -235,7 +294,7 @@ impl Learner {
             first_moment: self.adam.first_moments().to_vec(),
             second_moment: self.adam.second_moments().to_vec(),
             learn_steps: self.adam.steps(),
-            behaviour: self.policy.behaviour.memory().to_vec(),
+            behaviour: self.policy.memory(),
         }
     }
 
@@ -247,14 +306,34 @@ impl Learner {
                 return Err(sane_nn::NnError::WrongLength { what, found: part.len(), expected }.into());
             }
         }
-        let (found, expected) = (state.behaviour.len(), self.policy.behaviour.memory().len());
+        let (found, expected) = (state.behaviour.len(), self.policy.memory().len());
         if found != expected {
             return Err(AgentError::BehaviourMemory { found, expected });
+        }
+        let of_behaviour = &state.behaviour[..self.policy.behaviour.memory().len()];
+        if !self.policy.behaviour.is_valid(of_behaviour, self.policy.world.actions.len()) {
+            return Err(AgentError::BehaviourState);
         }
         self.adam.restore(state.learn_steps, &state.first_moment, &state.second_moment)?;
         self.policy.params.copy_from_slice(&state.online);
         self.target.copy_from_slice(&state.target);
-        self.policy.behaviour.restore(&state.behaviour);
+        self.policy.restore_memory(&state.behaviour);
+        Ok(())
+    }
+
+    /// An error if a number of its state is not finite: the agent must not be used, saved or exported any further.
+    pub fn require_finite(&self) -> Result<(), LearnError> {
+        let parts: [(&str, &[f32]); 4] = [
+            ("the online network", &self.policy.params),
+            ("the target network", &self.target),
+            ("Adam's first moment", self.adam.first_moments()),
+            ("Adam's second moment", self.adam.second_moments()),
+        ];
+        for (what, numbers) in parts {
+            if let Some(&value) = numbers.iter().find(|number| !number.is_finite()) {
+                return Err(LearnError::StateNotFinite { what, value, learn_steps: self.adam.steps() });
+            }
+        }
         Ok(())
     }
 
@@ -287,6 +366,7 @@ pub struct LearnerState {
     pub second_moment: Vec<f32>,
     /// Learn steps done.
     pub learn_steps: u64,
-    /// What the way of exploring remembers, for example visit counts; empty for agents that remember nothing.
+    /// What the way of exploring remembers, for example visit counts or the running gap between action values; empty for
+    /// agents that remember nothing.
     pub behaviour: Vec<u32>,
 }

@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod behaviour;
+mod bound;
 mod config;
 mod error;
 mod explorer;
@@ -57,18 +58,20 @@ mod trace;
 mod visit_counts;
 mod workspace;
 
-pub use behaviour::{AlwaysGreedy, Behaviour};
+pub use behaviour::{AlwaysGreedy, Behaviour, Thompson};
+pub use bound::{Bound, BoundStats, Contraction, QNoiseUnit};
 pub use config::{AdamConfig, AgentConfig};
 pub use error::{AgentError, LearnError};
 pub use explorer::{Explorer, NamedAgent, Registered, Setting};
 pub use explorers::sane::QFeatures;
+pub use explorers::sane_counts::CountedBy;
 pub use explorers::*;
 pub use learner::{LearnPhase, LearnStats, Learner, LearnerState, PhaseObserver};
 pub use network::{ConvSpec, HeadBuilder, Layer, NETWORK_PRESETS, NetworkSpec, ParameterCounts, dense_parameters};
 pub use noise::{Noise, NoiseForm, NoiseSharing, PassNoise, PassRole};
-pub use objective::{Objective, Regulariser};
-pub use perturbation::{KlTerm, LayerContext, Perturbation, QValuesRead, StateInputs, Unperturbed};
-pub use perturbation_module::{ModuleSettings, SigmaForm, SigmaStats};
+pub use objective::{KlParts, Objective, Regulariser};
+pub use perturbation::{ActedOn, KlTerm, LayerContext, Perturbation, Purpose, QValuesRead, StateInputs, Unperturbed};
+pub use perturbation_module::{ModuleActivation, ModuleSettings, SigmaForm, SigmaStats};
 pub use policy::{ActMode, Decision, Policy};
 pub use sane_nn::NamedTensor;
 pub use schedule::LinearSchedule;

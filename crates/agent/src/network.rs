@@ -32,6 +32,12 @@ pub struct NetworkSpec {
     pub conv_bias: bool,
 }
 
+/// Units of a layer, filters of a convolution: beyond this a number is a slip of the keyboard.
+pub(crate) const MOST_WIDTH: usize = 1 << 16;
+
+/// A hundred times the largest network of the paper; 1 GB of each buffer.
+pub(crate) const MOST_PARAMETERS: usize = 1 << 28;
+
 /// Names of the presets, as typed on the command line.
 pub const NETWORK_PRESETS: [&str; 4] = ["nature", "nips", "minatar", "mlp"];
 
@@ -86,11 +92,20 @@ impl NetworkSpec {
             if height.min(width) < conv.kernel {
                 return Err(AgentError::KernelTooLarge { layer, kernel: conv.kernel, height, width });
             }
+            if MOST_WIDTH < conv.filters {
+                return Err(AgentError::TooLarge { layer, problem: format!("{} filters", conv.filters) });
+            }
             height = (height - conv.kernel) / conv.stride + 1;
             width = (width - conv.kernel) / conv.stride + 1;
             channels = conv.filters;
         }
-        Ok(channels * height * width)
+        match channels.checked_mul(height * width) {
+            Some(features) if features <= MOST_PARAMETERS => Ok(features),
+            _ => Err(AgentError::TooLarge {
+                layer: "the last convolution".into(),
+                problem: format!("{channels} channels of {height}×{width}"),
+            }),
+        }
     }
 
     /// Widths of the dense layers' ends, from h(s) to the action values; all of them checked.
@@ -102,6 +117,10 @@ impl NetworkSpec {
             if ends[0] == 0 || ends[1] == 0 {
                 let problem = format!("{} inputs, {} outputs", ends[0], ends[1]);
                 return Err(AgentError::Zero { layer: format!("fc{}", i + 1), problem });
+            }
+            if MOST_WIDTH < ends[1] || MOST_PARAMETERS < ends[0].saturating_mul(ends[1]) {
+                let problem = format!("{} inputs, {} outputs", ends[0], ends[1]);
+                return Err(AgentError::TooLarge { layer: format!("fc{}", i + 1), problem });
             }
         }
         Ok(widths)
@@ -191,15 +210,13 @@ impl Network {
         config.check()?;
         ParameterCounts::of(config, world)?;
         let mut layout = Layout::default();
-        let torso = Torso::new(kernel, &torso_spec(config, world), max_batch, &mut layout)?;
-        let mut init = Vec::new();
-        for (weight, bias) in torso.tensors() {
-            init.push((weight, Init::GlorotUniform));
-            init.extend(bias.map(|bias| (bias, Init::Constant(0.0))));
-        }
+        let torso_spec = torso_spec(config, world);
+        let torso = Torso::new(kernel, &torso_spec, max_batch, &mut layout)?;
+        let init = initial_convolutions(&torso).collect();
         let widths = config.network.dense_widths(world)?;
         let features = torso.features().clone();
-        let mut head = HeadBuilder { kernel, max_batch, layout, init, features, widths, layers: Vec::new() };
+        let layers = Vec::new();
+        let mut head = HeadBuilder { kernel, max_batch, layout, init, torso_spec, features, widths, layers };
         let perturbation = config.exploration.build(&mut head)?;
         let HeadBuilder { layout, init, layers, .. } = head;
         let learns_features = !config.network.convolutions.is_empty();
@@ -236,6 +253,7 @@ pub struct HeadBuilder {
     max_batch: usize,
     layout: Layout,
     init: Vec<(TensorId, Init)>,
+    torso_spec: TorsoSpec,
     features: InputOrder,
     widths: Vec<usize>,
     layers: Vec<Layer>,
@@ -275,6 +293,23 @@ impl HeadBuilder {
         self.init.push((dense.weight(), of_weight));
         self.init.extend(dense.bias().map(|bias| (bias, of_bias)));
         Ok(dense)
+    }
+
+    /// Adds convolutions like those of the network, beside them: the names of their tensors begin with `prefix`, and a layer of n
+    /// filters has `filters(n)`. They are run by the way of exploring that adds them, and are not learned.
+    pub fn fixed_torso(&mut self, prefix: &str, filters: impl Fn(usize) -> usize) -> Result<Torso, AgentError> {
+        let mut spec = self.torso_spec.clone();
+        spec.layers.iter_mut().for_each(|layer| layer.channels = filters(layer.channels));
+        let torso = Torso::prefixed(self.kernel, prefix, &spec, self.max_batch, &mut self.layout)?;
+        self.init.extend(initial_convolutions(&torso));
+        Ok(torso)
+    }
+
+    /// Gives the last layer, before it is added, `heads` sets of action values instead of one.
+    pub fn multiply_outputs(&mut self, heads: usize) {
+        if let Some(actions) = self.widths.last_mut() {
+            *actions *= heads;
+        }
     }
 
     /// Adds a vector of parameters and returns where it lies.
@@ -321,6 +356,13 @@ impl HeadBuilder {
     pub fn actions(&self) -> usize {
         self.widths[self.widths.len() - 1]
     }
+}
+
+/// Initial values of the convolutions' tensors.
+fn initial_convolutions(torso: &Torso) -> impl Iterator<Item = (TensorId, Init)> {
+    torso.tensors().flat_map(|(weight, bias)| {
+        [Some((weight, Init::GlorotUniform)), bias.map(|bias| (bias, Init::Constant(0.0)))].into_iter().flatten()
+    })
 }
 
 /// DEVIATION(conv-bias): by default the convolutions have biases, unlike in the authors' run: docs/deviations.md#conv-bias.

@@ -1,6 +1,7 @@
 //! Noise: one 64-bit draw of the caller's stream → ε for every (network, example, layer) of a pass, reproducible at any
 //! thread count because each of them has a seed of its own.
 
+use crate::behaviour::Thompson;
 use crate::explorer::Setting;
 use crate::rows::for_each_row;
 use sane_nn::{Kernel, Matrix};
@@ -15,13 +16,14 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// What its settings mean, by their keys.
-    pub const SETTINGS: [Setting; 2] = [
+    /// What its settings mean, by their keys, and how long a draw is acted on, which the agents that have noise also set.
+    pub const SETTINGS: [Setting; 3] = [
         Setting { key: "noise.form", meaning: "noisy agents: factored (the paper's) or independent (slow)" },
         Setting {
             key: "noise.shared_by",
             meaning: "noisy agents: whether a batch shares one draw (batch) or not (example)",
         },
+        Thompson::SETTING,
     ];
 
     /// Factored noise, one draw for the whole batch.
@@ -63,6 +65,22 @@ pub enum PassRole {
     Selector = 3,
     /// The online network when acting.
     Actor = 4,
+}
+
+/// Seed of what is drawn for one action when acting.
+pub(crate) fn action_seed(draw: u64, action: usize) -> u64 {
+    mix(mix(draw, PassRole::Actor as u64), action as u64)
+}
+
+/// 32 bits that belong to a transition, by its number, and a head.
+pub(crate) fn mask_bits(transition: u64, head: usize) -> u32 {
+    (mix(transition, head as u64) >> 32) as u32
+}
+
+/// Seed of piece `piece` of the noise that an optimiser's step adds to the parameters: apart from every pass of the same draw.
+pub(crate) fn update_seed(draw: u64, piece: usize) -> u64 {
+    const UPDATE: u64 = 5;
+    mix(mix(draw, UPDATE), piece as u64)
 }
 
 /// The noise of one pass over a batch: factored (after z) or, as the slow reference, independent.

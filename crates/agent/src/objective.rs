@@ -3,6 +3,7 @@
 //! (Q(s, a), T, σ(s), parameters) → loss and its derivatives. Derivations: docs/derivations.md.
 
 use crate::AgentError;
+use crate::bound::BoundState;
 use crate::config::in_range;
 use crate::network::Network;
 use crate::pass::Pass;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 ///
 /// Divided by −C₁·N this is the mean squared TD error plus `kl_weight` times the mean KL, with
-/// `kl_weight` = 1/(C₁ N) = 2σₑ²/N.
+/// `kl_weight` = 1/(C₁ N) = 2σₑ²/N. Agents that choose this weight by the size of the noise: `bound.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Objective {
@@ -26,8 +27,8 @@ pub enum Objective {
     TdError,
     /// The whole evidence lower bound, prior N(0, I).
     Elbo {
-        /// 2σₑ²/N, for N transitions with an error variance of σₑ².
-        #[serde(default = "one_million_transitions")]
+        /// 2σₑ²/N, for N transitions with an error variance of σₑ². No default suits two worlds: the noise of Q becomes
+        /// √(kl_weight·k₂/2) for k₂ perturbed parameters.
         kl_weight: f32,
     },
     /// The two penalties the authors tried: `parameters`·½‖θ‖² + `sigma`·mean(σ²/2 − log|σ|).
@@ -54,29 +55,74 @@ pub struct Regulariser {
     pub weight_sigma: f32,
     /// What does not depend on any parameter.
     pub constant: f32,
+    /// Whether it has a derivative towards parameters themselves, not only through σ(s).
+    pub reaches_parameters: bool,
 }
 
 impl Regulariser {
-    /// Weight of one σ(s) that perturbs `perturbed` parameters and is one of `sigmas` of its state.
-    pub fn state_sigma(&self, perturbed: usize, sigmas: usize) -> f32 {
-        self.per_perturbed * perturbed as f32 + self.per_sigma / sigmas as f32
+    /// Adds the derivative of the KL of NoisyNet's deviations to `gradients` and returns what the KL adds to the loss. A
+    /// deviation of exactly zero is a lane that no weight uses.
+    ///
+    /// Millions of logarithms would take longer than the rest of a step: one is taken of the product of eight deviations.
+    pub(crate) fn add_kl_of_deviations(&self, deviations: &[f32], gradients: &mut [f32]) -> f32 {
+        let weight = self.weight_sigma;
+        for (sigma, gradient) in deviations.iter().zip(gradients) {
+            *gradient += if *sigma == 0.0 { 0.0 } else { weight * (sigma - 1.0 / sigma) };
+        }
+        let mut sum = 0.0;
+        for eight in deviations.chunks(8) {
+            let (mut squares, mut product) = (0.0, 1.0);
+            for sigma in eight.iter().map(|sigma| f64::from(*sigma)) {
+                squares += sigma * sigma;
+                product *= if sigma == 0.0 { 1.0 } else { sigma.abs() };
+            }
+            sum += 0.5 * squares - libm::log(product);
+        }
+        (f64::from(weight) * sum) as f32
+    }
+}
+
+/// What the KL term adds to the loss, part by part.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct KlParts {
+    /// The part of the deviations: σ(s) of the batch's states, or NoisyNet's.
+    pub sigma: f32,
+    /// The part of the means: ½‖μ‖².
+    pub means: f32,
+}
+
+impl KlParts {
+    pub fn sum(self) -> f32 {
+        self.sigma + self.means
+    }
+}
+
+impl Regulariser {
+    /// What one σ(s) adds to the loss, and the derivative; it perturbs `perturbed` parameters and is one of `sigmas` of its
+    /// state.
+    pub fn of_state_sigma(&self, sigma: f32, perturbed: usize, sigmas: usize) -> (f32, f32) {
+        let (kl, slope) = Objective::kl_of_deviation(sigma);
+        let of_bound = self.per_perturbed * perturbed as f32;
+        let weight = of_bound + self.per_sigma / sigmas as f32;
+        (weight * kl - 0.5 * of_bound, weight * slope)
     }
 }
 
 impl Objective {
-    /// Loss of a batch and ∂L/∂Q(sᵢ, aᵢ) into `slope`.
+    /// Loss of a batch and ∂L/∂Q(sᵢ, aᵢ) into `slope`. The weights are 1 but for an ensemble, whose heads learn from parts of the
+    /// data; b then counts examples times heads.
     ///
     /// ```text
-    /// L = 1/b Σᵢ (Q(sᵢ, aᵢ) − Tᵢ)²,   ∂L/∂Q(sᵢ, aᵢ) = 2/b (Q(sᵢ, aᵢ) − Tᵢ)            [SANE:loss]
+    /// L = 1/b Σᵢ wᵢ (Q(sᵢ, aᵢ) − Tᵢ)²,   ∂L/∂Q(sᵢ, aᵢ) = 2/b wᵢ (Q(sᵢ, aᵢ) − Tᵢ)      [SANE:loss]
     /// ```
-    pub fn td_loss(q_taken: &[f32], targets: &[f32], slope: &mut [f32]) -> f32 {
+    pub fn td_loss(q_taken: &[f32], targets: &[f32], weights: &[f32], slope: &mut [f32]) -> f32 {
         assert_eq!(q_taken.len(), targets.len(), "td_loss: {} values, {} targets", q_taken.len(), targets.len());
         let b = q_taken.len() as f32;
         let mut sum = 0.0;
-        for ((q, target), slope) in q_taken.iter().zip(targets).zip(slope) {
+        for (((q, target), weight), slope) in q_taken.iter().zip(targets).zip(weights).zip(slope) {
             let error = q - target;
-            sum += error * error;
-            *slope = 2.0 / b * error;
+            sum += weight * error * error;
+            *slope = 2.0 / b * error * weight;
         }
         sum / b
     }
@@ -91,23 +137,35 @@ impl Objective {
     /// SANE has one σ(s) for all k₂ perturbed parameters, NoisyNet one σ per parameter. What is not perturbed has a
     /// constant, vanishing deviation and gives only its ½μ².
     pub fn kl_of_deviation(sigma: f32) -> (f32, f32) {
-        (0.5 * sigma * sigma - sigma.abs().ln(), sigma - 1.0 / sigma)
+        (0.5 * sigma * sigma - libm::log(f64::from(sigma.abs())) as f32, sigma - 1.0 / sigma)
     }
 
     /// The weights for a pass through this network; none if only the TD error is minimised.
-    pub(crate) fn regulariser_of(self, network: &Network, pass: &Pass) -> Option<Regulariser> {
-        if self == Self::TdError {
+    pub(crate) fn regulariser_of(
+        self,
+        bound: Option<&BoundState>,
+        network: &Network,
+        pass: &Pass,
+    ) -> Option<Regulariser> {
+        if self == Self::TdError && bound.is_none() {
             return None;
         }
         let has_deviations =
             network.layout.names().any(|(name, _)| pass.perturbation.kl_term(name) == KlTerm::Deviation);
-        let perturbed = if pass.perturbation.sigma().is_some() { network.perturbed() } else { 0 };
-        self.regulariser(perturbed, if has_deviations { network.perturbed() } else { 0 })
+        let deviations = if has_deviations { network.perturbed() } else { 0 };
+        match bound {
+            None => self.regulariser(deviations),
+            Some(bound) => {
+                let kl_weight = bound.kl_weight(network.perturbed());
+                let whole = Self::Elbo { kl_weight }.regulariser(deviations)?;
+                let parameters = if bound.kl_of_means() { whole.parameters } else { 0.0 };
+                Some(Regulariser { parameters, reaches_parameters: bound.kl_of_means() || has_deviations, ..whole })
+            }
+        }
     }
 
-    /// The weights for a network whose σ(s) perturbs `perturbed` parameters in all (SANE) or which has `deviations` of its
-    /// own (NoisyNet); at most one of the two is not 0.
-    fn regulariser(self, perturbed: usize, deviations: usize) -> Option<Regulariser> {
+    /// The weights for a network with this many deviations of its own (NoisyNet), 0 where σ depends on the state.
+    fn regulariser(self, deviations: usize) -> Option<Regulariser> {
         match self {
             Self::TdError => None,
             Self::Elbo { kl_weight } => Some(Regulariser {
@@ -115,7 +173,8 @@ impl Objective {
                 per_perturbed: kl_weight,
                 per_sigma: 0.0,
                 weight_sigma: kl_weight,
-                constant: -0.5 * kl_weight * (perturbed + deviations) as f32,
+                constant: -0.5 * kl_weight * deviations as f32,
+                reaches_parameters: true,
             }),
             Self::Penalties { parameters, sigma } => Some(Regulariser {
                 parameters,
@@ -123,6 +182,7 @@ impl Objective {
                 per_sigma: sigma,
                 weight_sigma: if deviations == 0 { 0.0 } else { sigma / deviations as f32 },
                 constant: 0.0,
+                reaches_parameters: true,
             }),
         }
     }
@@ -143,11 +203,6 @@ impl Objective {
     }
 }
 
-// One million transitions, as many as the replay holds, and an error variance of 1.
-fn one_million_transitions() -> f32 {
-    2e-6
-}
-
 fn authors_parameter_weight() -> f32 {
     1e-4
 }
@@ -163,7 +218,7 @@ mod tests {
     #[test]
     fn the_loss_is_the_mean_of_the_squared_errors() {
         let mut slope = [0.0; 2];
-        let loss = Objective::td_loss(&[1.0, 2.0], &[0.0, 4.0], &mut slope);
+        let loss = Objective::td_loss(&[1.0, 2.0], &[0.0, 4.0], &[1.0; 2], &mut slope);
         assert_eq!((loss, slope), (2.5, [1.0, -2.0]));
     }
 
@@ -187,12 +242,27 @@ mod tests {
     }
 
     #[test]
+    fn the_kl_of_many_deviations_is_the_sum_of_each_and_unused_lanes_do_not_count() {
+        let deviations: Vec<f32> = (0..100).map(|i| if i % 7 == 0 { 0.0 } else { 1e-6 * 1.2_f32.powi(i) }).collect();
+        let mut gradients = vec![0.5; deviations.len()];
+        let weights = Objective::Elbo { kl_weight: 0.1 }.regulariser(0).unwrap();
+        let found = weights.add_kl_of_deviations(&deviations, &mut gradients);
+        let used = deviations.iter().filter(|sigma| **sigma != 0.0);
+        let expected: f32 = used.map(|sigma| 0.1 * Objective::kl_of_deviation(*sigma).0).sum();
+        assert!((found - expected).abs() < 1e-4 * expected, "{found} {expected}");
+        for (sigma, gradient) in deviations.iter().zip(gradients) {
+            let slope = if *sigma == 0.0 { 0.0 } else { 0.1 * Objective::kl_of_deviation(*sigma).1 };
+            assert!((gradient - 0.5 - slope).abs() <= 1e-5 * slope.abs().max(1.0), "{sigma}");
+        }
+    }
+
+    #[test]
     fn the_bound_of_a_network_equals_the_hand_computation() {
         // k₂ = 10 perturbed parameters, σ(s) = 0.5, ‖μ‖² = 4, weight 0.1:
         // 0.1 · ½[10 (0.25 − 1 − log 0.25) + 4] = 0.1 · ½[10 · 0.636294 + 4] = 0.518147.
-        let weights = Objective::Elbo { kl_weight: 0.1 }.regulariser(10, 0).unwrap();
-        let (deviation, _) = Objective::kl_of_deviation(0.5);
-        let kl = weights.parameters * 0.5 * 4.0 + weights.state_sigma(10, 1) * deviation + weights.constant;
+        let weights = Objective::Elbo { kl_weight: 0.1 }.regulariser(0).unwrap();
+        let (of_sigma, _) = weights.of_state_sigma(0.5, 10, 1);
+        let kl = weights.parameters * 0.5 * 4.0 + of_sigma + weights.constant;
         assert!((kl - 0.518_147).abs() < 1e-6, "{kl}");
     }
 

@@ -5,8 +5,8 @@
 use crate::behaviour::Behaviour;
 use crate::network::{Layer, Network};
 use crate::noise::PassRole;
-use crate::objective::{Objective, Regulariser};
-use crate::perturbation::{KlTerm, LayerContext, Perturbation, QValuesRead, StateInputs};
+use crate::objective::{KlParts, Regulariser};
+use crate::perturbation::{ActedOn, KlTerm, LayerContext, Perturbation, Purpose, QValuesRead, StateInputs};
 use sane_nn::{Activation, Adam, Buffer, DenseUpdate, Head, InputGradient, Matrix, Observations, Trace};
 
 /// Which action values a pass computes.
@@ -18,6 +18,14 @@ pub(crate) enum HeadMode {
     Noisy,
     /// Both: the product of the first dense layer is shared.
     NoisyBesidePlain,
+}
+
+/// What the agent remembers, as a pass reads it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Memory<'a> {
+    pub behaviour: &'a dyn Behaviour,
+    /// Running median of the gap between action values.
+    pub running_gap: f32,
 }
 
 /// How the numbers of a state are stored.
@@ -67,6 +75,35 @@ impl Pass {
         &self.plain[self.plain.len() - 1]
     }
 
+    /// Inputs of the last layer, φ(s).
+    pub fn last_inputs(&self) -> &Matrix {
+        match self.y.len() {
+            1 => &self.features,
+            layers => &self.y[layers - 2],
+        }
+    }
+
+    /// The action values to act on in the first state, without noise and, if wanted, as drawn.
+    pub fn action_values(&mut self, params: &[f32], plain: &mut [f32], sampled: Option<&mut [f32]>) {
+        let last = self.y.len() - 1;
+        let outputs = self.y[last].row(0);
+        if self.perturbation.is_active() {
+            match sampled {
+                Some(sampled) => {
+                    sampled.copy_from_slice(outputs);
+                    plain.copy_from_slice(self.plain_q().row(0));
+                }
+                None => plain.copy_from_slice(outputs),
+            }
+            return;
+        }
+        let x = match last {
+            0 => self.features.row(0),
+            _ => self.y[last - 1].row(0),
+        };
+        self.perturbation.action_values(ActedOn { params, x, outputs }, plain, sampled);
+    }
+
     /// A learn step's pass: draws the noise, then Q(s, ·) of the perturbed network. Activations of the torso are kept in
     /// `trace`, if there is one.
     ///
@@ -78,12 +115,12 @@ impl Pass {
         params: &[f32],
         states: &[u8],
         (draw, role): (u64, PassRole),
-        behaviour: &dyn Behaviour,
+        memory: Memory<'_>,
         trace: Option<&mut Trace>,
     ) {
         self.perturbation.draw(draw, role);
         self.hidden(network, params, states, trace);
-        self.head(network, params, HeadMode::Noisy, states, behaviour);
+        self.head(network, params, HeadMode::Noisy, states, memory);
     }
 
     /// h(s), keeping what a backward pass needs in `trace`, if there is one.
@@ -105,17 +142,16 @@ impl Pass {
     }
 
     /// σ(s) and Q(s, ·) from h(s).
-    pub fn head(
-        &mut self,
-        network: &mut Network,
-        params: &[f32],
-        mode: HeadMode,
-        states: &[u8],
-        behaviour: &dyn Behaviour,
-    ) {
+    pub fn head(&mut self, network: &mut Network, params: &[f32], mode: HeadMode, states: &[u8], memory: Memory<'_>) {
         if mode == HeadMode::Plain || !self.perturbation.is_active() {
             self.plain_head(network, params);
-            return self.prepare(params, states, behaviour, QSource::Main);
+            self.prepare(params, states, memory, (QSource::Main, Purpose::Act));
+            if !self.perturbation.is_active()
+                && let Some(q) = self.y.last_mut()
+            {
+                self.perturbation.add_prior(params, observations(self.element, states, &self.floats), q);
+            }
+            return;
         }
         // W₁h + b₁ is shared by the perturbed and the unperturbed pass.
         network.layers[0].mean.forward(params, &self.features, &mut self.y[0], Activation::Linear);
@@ -123,11 +159,12 @@ impl Pass {
         if mode == HeadMode::NoisyBesidePlain || q_values != QValuesRead::None {
             self.plain_beside(network, params);
         }
-        self.prepare(params, states, behaviour, QSource::Plain);
+        let purpose = if mode == HeadMode::Noisy { Purpose::Learn } else { Purpose::Act };
+        self.prepare(params, states, memory, (QSource::Plain, purpose));
         // DEVIATION(noisy-q-features): the authors' way, on request: docs/deviations.md#noisy-q-features.
         if q_values == QValuesRead::NoisyWhenLearning && mode == HeadMode::Noisy {
             self.perturbed_head(network, params);
-            self.prepare(params, states, behaviour, QSource::Main);
+            self.prepare(params, states, memory, (QSource::Main, purpose));
             network.layers[0].mean.forward(params, &self.features, &mut self.y[0], Activation::Linear);
         }
         self.perturbed_head(network, params);
@@ -154,12 +191,13 @@ impl Pass {
         }
     }
 
-    fn prepare(&mut self, params: &[f32], states: &[u8], behaviour: &dyn Behaviour, q: QSource) {
+    fn prepare(&mut self, params: &[f32], states: &[u8], memory: Memory<'_>, (q, purpose): (QSource, Purpose)) {
         let values = match q {
             QSource::Plain => &self.plain,
             QSource::Main => &self.y,
         };
-        let inputs = StateInputs { states, q_values: &values[values.len() - 1], behaviour };
+        let Memory { behaviour, running_gap } = memory;
+        let inputs = StateInputs { states, q_values: &values[values.len() - 1], behaviour, running_gap, purpose };
         self.perturbation.prepare(params, &mut self.features, &inputs);
     }
 
@@ -293,7 +331,7 @@ impl Backward {
         pass: &Pass,
         states: &[u8],
         regulariser: Option<&Regulariser>,
-    ) -> (f32, f32) {
+    ) -> (KlParts, f32) {
         let observations = observations(pass.element, states, &pass.floats);
         let none = std::iter::empty();
         network.torso.backward(observations, &self.trace, &pass.features, &self.d_features, &mut self.flat, none);
@@ -304,8 +342,16 @@ impl Backward {
         for DenseUpdate { layer, x, dy } in own_updates(pass, network.layers.len()) {
             layer.gradient(&mut self.flat, x, dy);
         }
-        let kl = regulariser.map_or(0.0, |weights| self.add_parameter_kl(network, params, pass, weights));
+        let kl = match regulariser {
+            Some(weights) => self.add_parameter_kl(network, params, pass, weights),
+            None => KlParts::default(),
+        };
         (kl, sane_nn::global_norm(network.kernel, &self.flat))
+    }
+
+    /// ∂L/∂(every parameter), as [`store`](Self::store) left it.
+    pub fn gradients(&self) -> &[f32] {
+        &self.flat
     }
 
     /// Adam's step with the stored derivatives, all of them multiplied by `gradient_scale`.
@@ -315,28 +361,21 @@ impl Backward {
     }
 
     /// The KL of all parameters: adds its derivative to `flat`, returns what it adds to the loss.
-    fn add_parameter_kl(&mut self, network: &Network, params: &[f32], pass: &Pass, weights: &Regulariser) -> f32 {
-        let mut loss = weights.constant;
+    fn add_parameter_kl(&mut self, network: &Network, params: &[f32], pass: &Pass, weights: &Regulariser) -> KlParts {
+        let mut parts = KlParts { sigma: weights.constant, means: 0.0 };
         for (name, id) in network.layout.names() {
             let range = network.layout.range(id);
             let (p, g) = (&params[range.clone()], &mut self.flat[range]);
             match pass.perturbation.kl_term(name) {
-                KlTerm::Deviation => {
-                    // A deviation of exactly zero is a lane that no weight uses.
-                    for (&sigma, g) in p.iter().zip(g).filter(|(sigma, _)| **sigma != 0.0) {
-                        let (kl, slope) = Objective::kl_of_deviation(sigma);
-                        loss += weights.weight_sigma * kl;
-                        *g += weights.weight_sigma * slope;
-                    }
-                }
-                KlTerm::Mean => {
-                    loss += 0.5 * weights.parameters * network.kernel.dot(p, p);
+                KlTerm::Deviation => parts.sigma += weights.add_kl_of_deviations(p, g),
+                KlTerm::Mean if weights.parameters != 0.0 => {
+                    parts.means += 0.5 * weights.parameters * network.kernel.dot(p, p);
                     network.kernel.axpy(g, weights.parameters, p);
                 }
-                KlTerm::OfStates => {}
+                KlTerm::Mean | KlTerm::OfStates => {}
             }
         }
-        loss
+        parts
     }
 }
 

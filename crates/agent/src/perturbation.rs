@@ -10,7 +10,7 @@ use crate::network::Layer;
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
 use crate::perturbation_module::SigmaStats;
-use sane_nn::{Dense, DenseUpdate, Head, Kernel, Matrix};
+use sane_nn::{Dense, DenseUpdate, Head, Kernel, Matrix, Observations};
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -35,6 +35,26 @@ pub struct StateInputs<'a> {
     pub q_values: &'a Matrix,
     /// What the agent remembers of states.
     pub behaviour: &'a dyn Behaviour,
+    /// Running median of max Q̄ − mean Q̄, for agents with a KL term of their own; 0 before the first batch.
+    pub running_gap: f32,
+    pub purpose: Purpose,
+}
+
+/// What a pass is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Act,
+    Learn,
+}
+
+/// The state in which an action is chosen.
+#[derive(Debug, Clone, Copy)]
+pub struct ActedOn<'a> {
+    pub params: &'a [f32],
+    /// Inputs of the last layer.
+    pub x: &'a [f32],
+    /// Its outputs, one set of action values per head.
+    pub outputs: &'a [f32],
 }
 
 /// Which action values a perturbation reads before it perturbs.
@@ -68,6 +88,21 @@ pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
         true
     }
 
+    /// Whether an exploring decision depends on a draw.
+    fn draws_to_act(&self) -> bool {
+        self.is_active()
+    }
+
+    /// How many sets of action values the last layer gives, one behind the other: one, or one per head of an ensemble.
+    fn heads(&self) -> usize {
+        1
+    }
+
+    /// The weight of a transition, by its number, in the loss of a head.
+    fn weight(&self, _transition: u64, _head: usize) -> f32 {
+        1.0
+    }
+
     /// Columns appended to h(s), which [`prepare`](Self::prepare) fills.
     fn extra_features(&self) -> usize {
         0
@@ -86,6 +121,17 @@ pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
 
     /// Forward: `y` holds W x + b and becomes W̃ x + b̃, followed by ReLU unless the layer is the last.
     fn perturb(&mut self, at: &LayerContext<'_>, x: &Matrix, y: &mut Matrix);
+
+    /// Forward: adds to the outputs of the last layer what is not learned. Asked only where no weight is perturbed.
+    fn add_prior(&mut self, _params: &[f32], _observations: Observations<'_>, _q: &mut Matrix) {}
+
+    /// Acting where no weight is perturbed: action values without noise, and the ones drawn where they are wanted.
+    fn action_values(&mut self, on: ActedOn<'_>, plain: &mut [f32], sampled: Option<&mut [f32]>) {
+        plain.copy_from_slice(on.outputs);
+        if let Some(sampled) = sampled {
+            sampled.copy_from_slice(on.outputs);
+        }
+    }
 
     /// Backward: ∂L/∂(scale of the noise) from `delta` = ∂L/∂y. Gradients that no [`DenseUpdate`] carries go to
     /// `gradients`.
@@ -119,6 +165,14 @@ pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
     /// The `i`-th range of own parameters whose gradient [`backward_noise`](Self::backward_noise) or
     /// [`backward_sigma`](Self::backward_sigma) wrote down whole.
     fn stored_gradient(&self, _i: usize) -> Option<Range<usize>> {
+        None
+    }
+
+    /// Puts own parameters back into their range after a step whose gradient reached them through the KL term.
+    fn project(&self, _params: &mut [f32]) {}
+
+    /// Own parameters that learn at another rate than the network, and by which factor.
+    fn rate_scale(&self) -> Option<(Range<usize>, f32)> {
         None
     }
 

@@ -1,13 +1,15 @@
 //! The perturbation module g_Θ: h(s) and extra features in, σ(s) out, and the backward pass.
 //!
-//! Dense layers with ReLU between them and a plain last layer, whose outputs become σ(s) by a [`SigmaForm`].
+//! Dense layers with a [`ModuleActivation`] between them and a plain last layer, whose outputs become σ(s) by a [`SigmaForm`].
 
 use crate::AgentError;
+use crate::config::in_range;
 use crate::explorer::Setting;
 use crate::network::HeadBuilder;
-use crate::objective::{Objective, Regulariser};
+use crate::objective::Regulariser;
 use sane_nn::{Activation, Dense, DenseUpdate, Head, Init, InputGradient, Kernel, Matrix};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Settings of the module.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,30 +17,57 @@ use serde::{Deserialize, Serialize};
 pub struct ModuleSettings {
     /// Widths of the hidden layers.
     pub hidden: Vec<usize>,
+    /// What follows each hidden layer.
+    pub activation: ModuleActivation,
     /// What turns the module's output into σ.
     pub sigma: SigmaForm,
     /// Whether log(1 + n(s)), n(s) the visits of a hash of the state, is appended to the module's input.
     pub visit_counts: bool,
+    /// The module's learning rate as a multiple of the network's.
+    pub learning_rate_scale: f32,
+    /// Whether the module reads h(s) as plain numbers, so that σ does not shape the features.
+    pub stop_gradient: bool,
 }
 
 impl Default for ModuleSettings {
     fn default() -> Self {
-        Self { hidden: vec![256], sigma: SigmaForm::Linear, visit_counts: false }
+        Self {
+            hidden: vec![256],
+            activation: ModuleActivation::Relu,
+            sigma: SigmaForm::Linear,
+            visit_counts: false,
+            learning_rate_scale: 1.0,
+            stop_gradient: false,
+        }
     }
 }
 
 impl ModuleSettings {
     /// What its settings mean, by their keys.
-    pub const SETTINGS: [Setting; 3] = [
+    pub const SETTINGS: [Setting; 6] = [
         Setting { key: "module.hidden", meaning: "sane agents: widths of the module's hidden layers" },
         Setting {
-            key: "module.sigma", meaning: "sane agents: form of σ: linear (the paper's) or softplus (positive)"
+            key: "module.activation",
+            meaning: "sane agents: activation of the module: relu (the paper's), leaky-relu or tanh",
+        },
+        Setting {
+            key: "module.sigma",
+            meaning: "sane agents: form of σ: linear (the paper's), softplus, or positive (softplus + 1e-6)",
         },
         Setting { key: "module.visit_counts", meaning: "sane agents: whether visit counts are a feature: true, false" },
+        Setting {
+            key: "module.learning_rate_scale",
+            meaning: "sane agents: the module's learning rate as a multiple of the network's, at least 0",
+        },
+        Setting {
+            key: "module.stop_gradient",
+            meaning: "sane agents: whether no gradient flows from σ into the features: true, false",
+        },
     ];
 
-    /// Validates the widths.
+    /// Validates the widths and the learning rate.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
+        check_rate_scale("exploration.module.learning_rate_scale", self.learning_rate_scale)?;
         match self.hidden.iter().position(|&width| width == 0) {
             Some(i) => Err(AgentError::Zero { layer: format!("sigma{}", i + 1), problem: "0 outputs".into() }),
             None => Ok(()),
@@ -57,6 +86,46 @@ impl ModuleSettings {
     }
 }
 
+/// Validates the range of a learning rate's multiple.
+pub(crate) fn check_rate_scale(key: &'static str, scale: f32) -> Result<(), AgentError> {
+    in_range(key, scale.into(), 0.0..f64::INFINITY, "a number of at least 0")
+}
+
+/// What follows a hidden layer of the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModuleActivation {
+    /// max(x, 0), the paper's. A unit that is off in every state has no gradient and stays off.
+    #[default]
+    Relu,
+    /// x where it is positive, else x/100: every unit has a gradient in every state.
+    LeakyRelu,
+    Tanh,
+}
+
+/// Slope of a leaky ReLU below zero.
+const LEAK: f32 = 0.01;
+
+impl ModuleActivation {
+    /// y ← f(y)
+    fn apply(self, kernel: Kernel, y: &mut [f32]) {
+        match self {
+            Self::Relu => kernel.relu(y),
+            Self::LeakyRelu => y.iter_mut().for_each(|y| *y = y.max(LEAK * *y)),
+            Self::Tanh => y.iter_mut().for_each(|y| *y = libm::tanh(f64::from(*y)) as f32),
+        }
+    }
+
+    /// dy ← dy·f', given y = f(x).
+    fn backward(self, kernel: Kernel, dy: &mut [f32], y: &[f32]) {
+        match self {
+            Self::Relu => kernel.relu_backward(dy, y),
+            Self::LeakyRelu => dy.iter_mut().zip(y).for_each(|(d, y)| *d *= if 0.0 < *y { 1.0 } else { LEAK }),
+            Self::Tanh => dy.iter_mut().zip(y).for_each(|(d, y)| *d *= 1.0 - y * y),
+        }
+    }
+}
+
 /// What turns the module's output u into σ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -64,26 +133,81 @@ pub enum SigmaForm {
     /// σ = u, the paper's; its sign carries no meaning.
     #[default]
     Linear,
-    /// σ = log(1 + exp(u − 3)), always positive.
+    /// σ = log(1 + exp(u − 3)), positive until it underflows.
     Softplus,
+    /// σ = 10⁻⁶ + log(1 + exp(u − 3)), so that log σ is always finite: what a KL term needs.
+    Positive,
 }
 
 /// What softplus subtracts first, so that σ begins small.
 const SOFTPLUS_SHIFT: f32 = 3.0;
 
+/// The smallest σ of agents with a KL term.
+pub(crate) const SMALLEST_SIGMA: f32 = 1e-6;
+
+impl SigmaForm {
+    /// σ of an output u.
+    pub(crate) fn sigma(self, u: f32) -> f32 {
+        match self {
+            Self::Linear => u,
+            Self::Softplus => softplus(u - SOFTPLUS_SHIFT),
+            Self::Positive => SMALLEST_SIGMA + softplus(u - SOFTPLUS_SHIFT),
+        }
+    }
+
+    /// dσ/du, given σ: the slope of softplus is 1 − exp(−softplus).
+    pub(crate) fn slope(self, sigma: f32) -> f32 {
+        match self {
+            Self::Linear => 1.0,
+            Self::Softplus => -libm::expm1(-f64::from(sigma)) as f32,
+            Self::Positive => -libm::expm1(f64::from(SMALLEST_SIGMA - sigma)) as f32,
+        }
+    }
+
+    /// The output u that gives this σ.
+    pub(crate) fn output_of(self, sigma: f32) -> f32 {
+        let inverse = |positive: f32| SOFTPLUS_SHIFT + libm::log(libm::expm1(f64::from(positive))) as f32;
+        match self {
+            Self::Linear => sigma,
+            Self::Softplus => inverse(sigma),
+            Self::Positive => inverse((sigma - SMALLEST_SIGMA).max(f32::MIN_POSITIVE)),
+        }
+    }
+}
+
+/// What a rule makes of the module's σ in one state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scales {
+    /// Factor of σ(s).
+    pub sigma: f32,
+    /// Factor of the weight of its KL.
+    pub kl: f32,
+}
+
+impl Scales {
+    pub const ONE: Self = Self { sigma: 1.0, kl: 1.0 };
+
+    /// Noise of Q that is `factor` times the wanted one: σ is scaled, and the KL weighs as that noise asks.
+    pub fn of_noise(factor: f32) -> Self {
+        Self { sigma: factor, kl: factor * factor }
+    }
+}
+
 /// The module in one pass: its layers, activations and derivatives.
 #[derive(Debug, Clone)]
 pub(crate) struct PerturbationModule {
     kernel: Kernel,
-    form: SigmaForm,
+    settings: ModuleSettings,
     layers: Vec<Dense>,
-    /// Outputs of the layers, after ReLU but for the last.
+    /// Outputs of the layers, after the activation but for the last.
     y: Vec<Matrix>,
     /// σ(s), [B, number of σ].
     pub sigma: Matrix,
     /// ∂L/∂σ(s), added up by the layers of the head.
     pub d_sigma: Matrix,
-    /// ∂L/∂(outputs of the layers before ReLU).
+    /// What each state's σ is multiplied by, and what the weight of its KL; 1 unless a rule says otherwise.
+    pub scales: Vec<Scales>,
+    /// ∂L/∂(outputs of the layers before the activation).
     d_y: Vec<Matrix>,
     /// Input gradients of all layers but the first, whose part belongs to ∂L/∂h.
     into_layer: Vec<InputGradient>,
@@ -111,18 +235,19 @@ impl PerturbationModule {
             let initial = [Init::HeNormal, Init::Constant(0.0)];
             layers.push(head.dense([name("weight"), name("bias")], inputs, width, initial)?);
         }
-        Ok(Self::sized(head.kernel(), settings.sigma, layers, 1))
+        Ok(Self::sized(head.kernel(), settings.clone(), layers, 1))
     }
 
     pub fn for_batch(&self, batch: usize) -> Self {
-        Self::sized(self.kernel, self.form, self.layers.clone(), batch)
+        Self::sized(self.kernel, self.settings.clone(), self.layers.clone(), batch)
     }
 
-    fn sized(kernel: Kernel, form: SigmaForm, layers: Vec<Dense>, batch: usize) -> Self {
+    fn sized(kernel: Kernel, settings: ModuleSettings, layers: Vec<Dense>, batch: usize) -> Self {
         let y: Vec<Matrix> = layers.iter().map(|layer| Matrix::zeros(batch, layer.outputs())).collect();
         let sigma = y[y.len() - 1].clone();
         let into_layer = layers[1..].iter().map(|layer| InputGradient::new(kernel, &[layer], batch)).collect();
-        Self { kernel, form, d_sigma: sigma.clone(), sigma, d_y: y.clone(), y, layers, into_layer }
+        let scales = vec![Scales::ONE; batch];
+        Self { kernel, settings, d_sigma: sigma.clone(), sigma, scales, d_y: y.clone(), y, layers, into_layer }
     }
 
     /// σ(s) of every state of the pass.
@@ -134,17 +259,27 @@ impl PerturbationModule {
         let count = self.layers.len();
         for (k, layer) in self.layers.iter_mut().enumerate() {
             let (before, here) = self.y.split_at_mut(k);
-            let activation = if k + 1 < count { Activation::Relu } else { Activation::Linear };
+            let is_hidden = k + 1 < count;
+            let fused = is_hidden && self.settings.activation == ModuleActivation::Relu;
+            let activation = if fused { Activation::Relu } else { Activation::Linear };
             layer.forward(params, before.last().unwrap_or(features), &mut here[0], activation);
+            if is_hidden && !fused {
+                self.settings.activation.apply(self.kernel, here[0].as_mut_slice());
+            }
         }
         self.sigma.as_mut_slice().copy_from_slice(self.y[count - 1].as_slice());
-        if self.form == SigmaForm::Softplus {
-            for i in 0..self.sigma.rows() {
-                self.sigma.row_mut(i).iter_mut().for_each(|u| *u = softplus(*u - SOFTPLUS_SHIFT));
-            }
+        let form = self.settings.sigma;
+        if form != SigmaForm::Linear {
+            (0..self.sigma.rows()).for_each(|i| self.sigma.row_mut(i).iter_mut().for_each(|u| *u = form.sigma(*u)));
         }
         // The layers of the head add their parts in the backward pass.
         self.d_sigma.clear();
+    }
+
+    /// σ(sᵢ) ← scale·σ(sᵢ), after [`forward`](Self::forward).
+    pub fn scale(&mut self, i: usize, scales: Scales) {
+        self.scales[i] = scales;
+        self.sigma.row_mut(i).iter_mut().for_each(|sigma| *sigma *= scales.sigma);
     }
 
     /// From ∂L/∂σ(s) to ∂L/∂(outputs of the first layer). Returns what the KL term of σ(s) adds to the loss;
@@ -155,29 +290,44 @@ impl PerturbationModule {
         regulariser: Option<&Regulariser>,
         perturbed: impl Fn(usize) -> usize,
     ) -> f32 {
-        let kl = regulariser.map_or(0.0, |weights| add_kl(weights, perturbed, &self.sigma, &mut self.d_sigma));
-        if self.form == SigmaForm::Softplus {
-            softplus_backward(&self.sigma, &mut self.d_sigma);
+        let scales = &self.scales;
+        let kl_scale = |i: usize| scales[i].kl;
+        let kl =
+            regulariser.map_or(0.0, |weights| add_kl(weights, perturbed, kl_scale, &self.sigma, &mut self.d_sigma));
+        let (form, last) = (self.settings.sigma, self.layers.len() - 1);
+        if form != SigmaForm::Linear {
+            for (i, scales) in self.scales.iter().enumerate() {
+                let pairs = self.d_sigma.row_mut(i).iter_mut().zip(self.y[last].row(i));
+                pairs.for_each(|(d, u)| *d *= scales.sigma * form.slope(form.sigma(*u)));
+            }
         }
-        let last = self.layers.len() - 1;
         self.d_y[last].as_mut_slice().copy_from_slice(self.d_sigma.as_slice());
         for k in (1..=last).rev() {
             let (below, here) = self.d_y.split_at_mut(k);
             let heads = [Head { layer: &self.layers[k], dy: &here[0], input_scale: None }];
             self.into_layer[k - 1].compute(params, &heads, &mut below[k - 1]);
-            self.kernel.relu_backward(below[k - 1].as_mut_slice(), self.y[k - 1].as_slice());
+            let activation = self.settings.activation;
+            activation.backward(self.kernel, below[k - 1].as_mut_slice(), self.y[k - 1].as_slice());
         }
         kl
     }
 
-    /// The first layer, which reads h(s).
-    pub fn feature_layer(&self) -> &Dense {
-        &self.layers[0]
+    /// The first layer, if derivatives flow through it into h(s).
+    pub fn feature_layer(&self) -> Option<&Dense> {
+        (!self.settings.stop_gradient).then_some(&self.layers[0])
     }
 
     /// The module's part of ∂L/∂h, after [`backward`](Self::backward).
-    pub fn feature_head(&self) -> Head<'_> {
-        Head { layer: &self.layers[0], dy: &self.d_y[0], input_scale: None }
+    pub fn feature_head(&self) -> Option<Head<'_>> {
+        Some(Head { layer: self.feature_layer()?, dy: &self.d_y[0], input_scale: None })
+    }
+
+    /// All parameters of the module, if they learn at a rate of their own, and that rate's multiple.
+    pub fn rate_scale(&self) -> Option<(Range<usize>, f32)> {
+        let last = &self.layers[self.layers.len() - 1];
+        let end = last.bias_range().map_or(last.weight_range().end, |bias| bias.end);
+        let scale = self.settings.learning_rate_scale;
+        (scale != 1.0).then(|| (self.layers[0].weight_range().start..end, scale))
     }
 
     /// The update of layer `k` of the module, after [`backward`](Self::backward).
@@ -191,18 +341,36 @@ impl PerturbationModule {
     pub fn sigma_stats(&self) -> SigmaStats {
         let hidden = &self.y[..self.y.len() - 1];
         let units: usize = hidden.iter().map(Matrix::cols).sum();
-        let is_live = |layer: &Matrix, unit: usize| (0..layer.rows()).any(|i| 0.0 < layer.row(i)[unit]);
+        let can_die = self.settings.activation == ModuleActivation::Relu;
+        let is_live = |layer: &Matrix, unit: usize| !can_die || (0..layer.rows()).any(|i| 0.0 < layer.row(i)[unit]);
         let live: usize =
             hidden.iter().map(|layer| (0..layer.cols()).filter(|&unit| is_live(layer, unit)).count()).sum();
         let all = (0..self.sigma.rows()).flat_map(|i| self.sigma.row(i).iter().copied());
-        SigmaStats::new(all, if units == 0 { 1.0 } else { live as f32 / units as f32 })
+        SigmaStats {
+            dead_states_share: self.dead_states_share(),
+            ..SigmaStats::new(all, if units == 0 { 1.0 } else { live as f32 / units as f32 })
+        }
+    }
+
+    /// Share of the states in which some hidden layer is off as a whole, so that σ no longer follows the state there: it
+    /// has the value that the biases behind that layer give.
+    fn dead_states_share(&self) -> f32 {
+        if self.settings.activation != ModuleActivation::Relu {
+            return 0.0;
+        }
+        let hidden = &self.y[..self.y.len() - 1];
+        let is_dead = |i: usize| hidden.iter().any(|layer| layer.row(i).iter().all(|y| *y <= 0.0));
+        let states = self.sigma.rows();
+        (0..states).filter(|&i| is_dead(i)).count() as f32 / states.max(1) as f32
     }
 }
 
-/// Adds the KL term of the states' σ to ∂L/∂σ and returns what it adds to the loss.
+/// Adds the KL term of the states' σ to ∂L/∂σ and returns what it adds to the loss. `kl_scale(i)` multiplies the weight of
+/// the i-th state.
 pub(crate) fn add_kl(
     weights: &Regulariser,
     perturbed: impl Fn(usize) -> usize,
+    kl_scale: impl Fn(usize) -> f32,
     sigma: &Matrix,
     d_sigma: &mut Matrix,
 ) -> f32 {
@@ -210,27 +378,17 @@ pub(crate) fn add_kl(
     let mut loss = 0.0;
     for i in 0..sigma.rows() {
         for (g, (d, &s)) in d_sigma.row_mut(i).iter_mut().zip(sigma.row(i)).enumerate() {
-            let weight = weights.state_sigma(perturbed(g), sigma.cols()) / batch;
-            let (kl, slope) = Objective::kl_of_deviation(s);
-            loss += weight * kl;
-            *d += weight * slope;
+            let (kl, slope) = weights.of_state_sigma(s, perturbed(g), sigma.cols());
+            loss += kl_scale(i) * kl / batch;
+            *d += kl_scale(i) * slope / batch;
         }
     }
     loss
 }
 
-/// log(1 + eˣ) without overflow.
+/// log(1 + eˣ) without overflow, in `f64` by way of functions that give the same bits on every machine.
 fn softplus(x: f32) -> f32 {
-    x.max(0.0) + (-x.abs()).exp().ln_1p()
-}
-
-/// ∂L/∂u in place of ∂L/∂σ, for σ = softplus(u): the slope of softplus is 1 − exp(−softplus).
-fn softplus_backward(sigma: &Matrix, d_sigma: &mut Matrix) {
-    for i in 0..sigma.rows() {
-        for (d, s) in d_sigma.row_mut(i).iter_mut().zip(sigma.row(i)) {
-            *d *= -(-s).exp_m1();
-        }
-    }
+    (f64::from(x.max(0.0)) + libm::log1p(libm::exp(-f64::from(x.abs())))) as f32
 }
 
 /// σ over a batch of states, and the health of the module that computed it.
@@ -248,6 +406,8 @@ pub struct SigmaStats {
     pub negative_share: f32,
     /// Share of the module's hidden units that are active for at least one state; 1 where there are none.
     pub live_units_share: f32,
+    /// Share of the states in which the module is off, so that σ is the same in all of them; 0 where there is no module.
+    pub dead_states_share: f32,
 }
 
 impl SigmaStats {
@@ -257,7 +417,7 @@ impl SigmaStats {
         let abs = || sigma.clone().map(f32::abs);
         // In f64, so that equal numbers have no spread at all.
         let mean = abs().map(f64::from).sum::<f64>() / count;
-        let variance = abs().map(|s| (f64::from(s) - mean).powi(2)).sum::<f64>() / count;
+        let variance = abs().map(|s| f64::from(s) - mean).map(|deviation| deviation * deviation).sum::<f64>() / count;
         Self {
             mean_abs: mean as f32,
             min_abs: abs().fold(f32::INFINITY, f32::min),
@@ -265,6 +425,7 @@ impl SigmaStats {
             spread_abs: variance.sqrt() as f32,
             negative_share: sigma.clone().filter(|s| *s < 0.0).count() as f32 / count as f32,
             live_units_share,
+            dead_states_share: 0.0,
         }
     }
 
@@ -284,12 +445,21 @@ mod tests {
             let expected = if x < 30.0 { f64::from(x).exp().ln_1p() } else { f64::from(x) };
             assert!((f64::from(softplus(x)) - expected).abs() <= 1e-6 * expected, "{x}");
         }
-        let mut sigma = Matrix::zeros(1, 1);
-        sigma.row_mut(0)[0] = softplus(1.5);
-        let mut d = Matrix::zeros(1, 1);
-        d.row_mut(0)[0] = 1.0;
-        softplus_backward(&sigma, &mut d);
-        assert!((d.row(0)[0] - 1.0 / (1.0 + (-1.5_f32).exp())).abs() < 1e-6);
+        for form in [SigmaForm::Softplus, SigmaForm::Positive] {
+            assert!((form.slope(form.sigma(4.5)) - 1.0 / (1.0 + (-1.5_f32).exp())).abs() < 1e-6);
+            for sigma in [1e-4_f32, 0.05, 2.0] {
+                assert!((form.sigma(form.output_of(sigma)) / sigma - 1.0).abs() < 1e-4, "{form:?} {sigma}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_logarithm_of_a_positive_sigma_is_finite_whatever_the_module_says() {
+        for u in [-1e30_f32, -200.0, 0.0, 200.0, 1e30] {
+            let sigma = SigmaForm::Positive.sigma(u);
+            assert!(SMALLEST_SIGMA <= sigma && sigma.ln().is_finite() && SigmaForm::Positive.slope(sigma).is_finite());
+        }
+        assert_eq!(SigmaForm::Softplus.sigma(-200.0), 0.0);
     }
 
     #[test]

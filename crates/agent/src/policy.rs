@@ -1,11 +1,12 @@
 //! The acting half of an agent: a state in, a [`Decision`] out. Everything evaluation needs, and no optimiser.
 
-use crate::behaviour::Behaviour;
+use crate::behaviour::{Behaviour, Thompson};
+use crate::bound::BoundState;
 use crate::network::Network;
 use crate::noise::PassRole;
-use crate::pass::{Element, HeadMode, Pass};
+use crate::pass::{Element, HeadMode, Memory, Pass};
 use crate::td_target::greedy;
-use crate::{AgentConfig, AgentError};
+use crate::{AgentConfig, AgentError, SigmaStats};
 use sane_env::{Action, AgentSteps, EnvSpec, Stream};
 use sane_nn::{Buffer, Kernel, NamedTensor};
 
@@ -30,7 +31,7 @@ pub struct Decision {
     pub q: Option<f32>,
     /// |σ(s)|, for agents whose noise has one (the mean over layers or weights where it has several).
     pub sigma: Option<f32>,
-    /// Whether the noise-free network would have chosen otherwise ("effective exploration").
+    /// Whether the noise-free network would have chosen otherwise, be it that noise or that chance chose.
     pub noise_changed_action: bool,
     /// Whether the action rule chose without the network.
     pub random: bool,
@@ -44,7 +45,14 @@ pub struct Policy {
     pub(crate) network: Network,
     pub(crate) params: Buffer,
     pub(crate) behaviour: Box<dyn Behaviour>,
+    /// The weight of the KL term, for agents that choose it by the size of the noise.
+    pub(crate) bound: Option<BoundState>,
+    /// The draw that is acted on until the episode ends, where noise is held so long.
+    held_draw: Option<u64>,
     pass: Pass,
+    /// Q(s, ·) of the last decision, and what it would have been without noise.
+    q: Vec<f32>,
+    plain_q: Vec<f32>,
 }
 
 impl Policy {
@@ -66,12 +74,26 @@ impl Policy {
         network.initialise(&mut params, init);
         let pass = Pass::new(&network, element(world), 1);
         let behaviour = config.exploration.behaviour();
-        Ok(Self { config: config.clone(), world: world.clone(), network, params, behaviour, pass })
+        let bound = config.exploration.bound().copied().map(BoundState::new);
+        let q = vec![0.0; world.actions.len()];
+        let (config, world, plain_q) = (config.clone(), world.clone(), q.clone());
+        Ok(Self { config, world, network, params, behaviour, bound, held_draw: None, pass, q, plain_q })
     }
 
-    /// An episode begins: action rules that last several decisions start afresh.
+    /// An episode begins: action rules that last several decisions start afresh, and so does noise that lasts an episode.
     pub fn begin_episode(&mut self) {
         self.behaviour.begin_episode();
+        self.held_draw = None;
+    }
+
+    /// Whether one draw of the noise is acted on until the episode ends.
+    pub fn holds_noise_for_an_episode(&self) -> bool {
+        self.config.exploration.thompson() == Thompson::Episode
+    }
+
+    /// Tells the true risk of a state that is about to be decided on, to agents that read it.
+    pub fn inform(&mut self, state: &[u8], true_risk: f64) {
+        self.behaviour.inform(state, true_risk);
     }
 
     /// Chooses an action. The action rule and, for noisy agents, one 64-bit draw for the perturbation read `noise`.
@@ -84,38 +106,88 @@ impl Policy {
         if mode != ActMode::Greedy {
             self.behaviour.visit(state);
         }
+        if let (ActMode::Explore { .. }, Some(bound)) = (mode, &mut self.bound) {
+            bound.add_transition();
+        }
         let actions = self.world.actions.len();
         let random = match mode {
             ActMode::Explore { now } => self.behaviour.choose(now, actions, noise),
             ActMode::EpsilonGreedy { epsilon } => epsilon_random(epsilon, actions, noise),
             ActMode::Noisy | ActMode::Greedy => None,
         };
+        let Self { config, network, params, behaviour, bound, held_draw, pass, q, plain_q, .. } = self;
+        let running_gap = bound.as_ref().map_or(0.0, BoundState::gap);
         if let Some(action) = random {
-            return Decision { action, q: None, sigma: None, noise_changed_action: false, random: true };
+            // What the greedy action would have been: only so can agents be compared at equal shares of changed actions.
+            pass.hidden(network, params, state, None);
+            let memory = Memory { behaviour: behaviour.as_ref(), running_gap };
+            pass.head(network, params, HeadMode::Plain, state, memory);
+            pass.action_values(params, plain_q, None);
+            q.copy_from_slice(plain_q);
+            let noise_changed_action = greedy(q) != usize::from(action.0);
+            return Decision { action, q: None, sigma: None, noise_changed_action, random: true };
         }
-        let Self { network, params, behaviour, pass, .. } = self;
-        let is_noisy = matches!(mode, ActMode::Explore { .. } | ActMode::Noisy) && pass.perturbation.is_active();
+        let is_noisy = matches!(mode, ActMode::Explore { .. } | ActMode::Noisy) && pass.perturbation.draws_to_act();
         let head = if is_noisy { HeadMode::NoisyBesidePlain } else { HeadMode::Plain };
         if is_noisy {
-            pass.perturbation.draw(noise.next_u64(), PassRole::Actor);
+            let draw = match config.exploration.thompson() {
+                Thompson::Step => noise.next_u64(),
+                Thompson::Episode => *held_draw.get_or_insert_with(|| noise.next_u64()),
+            };
+            pass.perturbation.draw(draw, PassRole::Actor);
         }
         pass.hidden(network, params, state, None);
-        pass.head(network, params, head, state, behaviour.as_ref());
-        let q = pass.q().row(0);
+        if mode != ActMode::Greedy {
+            behaviour.visit_features(&pass.features.row(0)[..network.feature_width()]);
+        }
+        pass.head(network, params, head, state, Memory { behaviour: behaviour.as_ref(), running_gap });
+        pass.action_values(params, plain_q, is_noisy.then_some(&mut q[..]));
+        if !is_noisy {
+            q.copy_from_slice(plain_q);
+        }
         let action = greedy(q);
         let mean_abs = |sigma: &[f32]| sigma.iter().map(|s| s.abs()).sum::<f32>() / sigma.len() as f32;
         Decision {
             action: Action(action as u16),
             q: Some(q[action]),
             sigma: pass.perturbation.sigma().map(|sigma| mean_abs(sigma.row(0))),
-            noise_changed_action: is_noisy && greedy(pass.plain_q().row(0)) != action,
+            noise_changed_action: is_noisy && greedy(plain_q) != action,
             random: false,
         }
     }
 
-    /// Q(s, ·) of the last decision that was not random: of the perturbed network where there was noise.
+    /// What a checkpoint keeps beside the parameters: the behaviour's memory, then the state of the bound, then the draw
+    /// that is held.
+    pub(crate) fn memory(&self) -> Vec<u32> {
+        let mut memory = self.behaviour.memory().to_vec();
+        memory.extend(self.bound.iter().flat_map(BoundState::words));
+        if self.holds_noise_for_an_episode() {
+            let draw = self.held_draw.unwrap_or(0);
+            memory.extend([u32::from(self.held_draw.is_some()), (draw >> 32) as u32, draw as u32]);
+        }
+        memory
+    }
+
+    /// Restores what [`memory`](Self::memory) gave; the length has been checked.
+    pub(crate) fn restore_memory(&mut self, memory: &[u32]) {
+        let (of_behaviour, rest) = memory.split_at(self.behaviour.memory().len());
+        self.behaviour.restore(of_behaviour);
+        if let (Some(bound), Some(words)) = (&mut self.bound, rest.first_chunk()) {
+            bound.restore(*words);
+        }
+        if let (true, Some([is_held, high, low])) = (self.holds_noise_for_an_episode(), rest.last_chunk().copied()) {
+            self.held_draw = (is_held != 0).then_some(u64::from(high) << 32 | u64::from(low));
+        }
+    }
+
+    /// Q(s, ·) of the last decision: of the perturbed network where there was noise, of the plain one where chance chose.
     pub fn q_values(&self) -> &[f32] {
-        self.pass.q().row(0)
+        &self.q
+    }
+
+    /// σ of the last state and the health of the module in it alone; none for agents without σ.
+    pub fn sigma_stats(&self) -> Option<SigmaStats> {
+        self.pass.perturbation.sigma_stats()
     }
 
     /// All σ of that state with their signs: one, or one per layer or weight; none for agents without.

@@ -23,8 +23,16 @@ pub(crate) fn of_step(network: &Network, work: &Workspace) -> Vec<NamedTensor> {
         }
         tensors.push(sigma);
     }
+    if let Some(langevin) = &work.langevin {
+        let noise = network.layout.export(langevin.noise()).into_iter();
+        tensors.extend(noise.map(|tensor| NamedTensor { name: format!("langevin.{}", tensor.name), ..tensor }));
+    }
     let targets = work.targets.clone();
-    tensors.push(NamedTensor { name: "target_value".into(), shape: vec![work.batch], values: targets });
+    let shape = if work.heads == 1 { vec![work.batch] } else { vec![work.batch, work.heads] };
+    if work.heads != 1 {
+        tensors.push(NamedTensor { name: "weight".into(), shape: shape.clone(), values: work.weights.clone() });
+    }
+    tensors.push(NamedTensor { name: "target_value".into(), shape, values: targets });
     tensors
 }
 

@@ -26,8 +26,8 @@ impl Behaviour for VisitCounts {
     }
 
     /// log(1 + n(s))
-    fn features(&self, state: &[u8], out: &mut [f32]) {
-        out[0] = (self.counters[self.index(state)] as f32).ln_1p();
+    fn features(&self, state: &[u8], _features: &[f32], out: &mut [f32]) {
+        out[0] = libm::log1p(f64::from(self.counters[self.index(state)])) as f32;
     }
 
     fn memory(&self) -> &[u32] {
@@ -40,7 +40,7 @@ impl Behaviour for VisitCounts {
 }
 
 // Eight bytes at a time: a state of Atari has 28,224 of them. Written out because checkpoints hold counts under these hashes.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, word: u64| {
         let product = u128::from(hash ^ word) * u128::from(0x9e37_79b9_7f4a_7c15_u64);
         (product ^ (product >> 64)) as u64
@@ -60,7 +60,7 @@ mod tests {
 
     fn feature(counts: &VisitCounts, state: &[u8]) -> f32 {
         let mut out = [0.0];
-        counts.features(state, &mut out);
+        counts.features(state, &[], &mut out);
         out[0]
     }
 

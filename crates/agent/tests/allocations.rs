@@ -15,7 +15,28 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 fn learning_and_acting_allocate_nothing() {
     let world = world(FrameSpace::gray(84, 84), 4, 6);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-constant", "sane-layerwise", "sane-per-batch"] {
+    let names = [
+        "eps-greedy",
+        "bayes-head",
+        "bootstrapped",
+        "langevin",
+        "noisynet",
+        "noisynet-elbo",
+        "oracle",
+        "q-sane",
+        "q-sane-elbo",
+        "sane",
+        "sane-constant",
+        "sane-constant-elbo",
+        "sane-counts",
+        "sane-elbo",
+        "sane-fixed",
+        "sane-gap",
+        "sane-layerwise",
+        "sane-per-batch",
+        "sane-shuffled",
+    ];
+    for name in names {
         let config = AgentConfig::named(name, &world).unwrap();
         let mut learner = learner(&config, &world, 1);
         let batch = random_batch(&world, 32, &mut Stream::named(1, "batch"));

@@ -28,13 +28,16 @@ fn every_network_has_as_many_parameters_as_counted() {
         let config = named(entry.name);
         let counts = ParameterCounts::of(&config, &world).unwrap();
         let learner = Learner::new(&config, &world, &mut Stream::named(1, "init")).unwrap();
-        let is_exploration = |name: &str| name.contains("sigma");
-        let count = |exploration: bool| -> usize {
-            let tensors = learner.export().into_iter().filter(|t| is_exploration(&t.name) == exploration);
+        let plain = Learner::new(&named("eps-greedy"), &world, &mut Stream::named(1, "init")).unwrap();
+        let learned = |learner: &Learner| -> usize {
+            let tensors = learner.export().into_iter().filter(|tensor| {
+                // What is fixed, or follows from the replay, is not learned.
+                !tensor.name.starts_with("prior.") && !tensor.name.starts_with("posterior.")
+            });
             tensors.map(|tensor| tensor.values.len()).sum()
         };
-        let [main, exploration] = [false, true].map(count);
-        assert_eq!((counts.main, counts.exploration), (main, exploration), "{}", entry.name);
+        assert_eq!(counts.main, learned(&plain), "{}", entry.name);
+        assert_eq!(counts.main + counts.exploration, learned(&learner), "{}", entry.name);
     }
 }
 
@@ -46,10 +49,12 @@ fn epsilon_one_is_uniform_and_epsilon_zero_is_greedy() {
     let exploration = Exploration::EpsGreedy(EpsGreedy { epsilon });
     let mut learner = learner(&AgentConfig { exploration, ..named("eps-greedy") }, &world, 1);
     let (state, mut noise) = (state(&world, 1), Stream::named(1, "act"));
+    let plain = learner.act(&state, ActMode::Greedy, &mut noise).action;
     let mut counts = [0_u32; 4];
     for _ in 0..4_000 {
         let decision = learner.act(&state, ActMode::Explore { now: AgentSteps(0) }, &mut noise);
         assert!(decision.random && decision.q.is_none());
+        assert_eq!(decision.noise_changed_action, decision.action != plain);
         counts[usize::from(decision.action.0)] += 1;
     }
     assert!(counts.iter().all(|&count| (850..1150).contains(&count)), "{counts:?}");
@@ -112,11 +117,32 @@ fn a_dead_module_is_detected() {
     let sigma = |learner: &mut Learner| learner.learn(&batch, &mut Stream::named(6, "noise")).unwrap().sigma.unwrap();
     let alive = sigma(&mut learner);
     assert!(!alive.is_dead() && 0.3 < alive.live_units_share && 0.0 < alive.spread_abs, "{alive:?}");
+    assert_eq!(alive.dead_states_share, 0.0);
     let mut tensors = learner.export();
     tensors.iter_mut().find(|tensor| tensor.name == "sigma1.bias").unwrap().values.fill(-1e6);
     learner.import(&tensors).unwrap();
     let dead = sigma(&mut learner);
-    assert!(dead.is_dead() && dead.spread_abs == 0.0, "{dead:?}");
+    assert!(dead.is_dead() && dead.spread_abs == 0.0 && dead.dead_states_share == 1.0, "{dead:?}");
+}
+
+#[test]
+fn states_in_which_the_module_is_off_are_counted_though_its_units_live_in_others() {
+    let world = small_world();
+    let mut learner = learner(&named("sane"), &world, 5);
+    let mut batch = random_batch(&world, 16, &mut Stream::named(5, "states"));
+    // With a bias below zero a state without any light switches every unit off; the others keep theirs.
+    let bytes = world.state_bytes();
+    batch.states[..4 * bytes].fill(0);
+    let mut tensors = learner.export();
+    for tensor in &mut tensors {
+        if tensor.name.ends_with(".bias") {
+            tensor.values.fill(if tensor.name == "sigma1.bias" { -1e-6 } else { 0.0 });
+        }
+    }
+    learner.import(&tensors).unwrap();
+    let sigma = learner.learn(&batch, &mut Stream::named(6, "noise")).unwrap().sigma.unwrap();
+    assert_eq!(sigma.dead_states_share, 0.25);
+    assert!(!sigma.is_dead() && 0.3 < sigma.live_units_share, "{sigma:?}");
 }
 
 #[test]

@@ -5,12 +5,13 @@ mod oracle;
 
 use oracle::model::{Model, Params};
 use oracle::{
-    Inputs, check_close, check_within, first_gradient, largest, learner, params, random_batch, small_network, tensor,
-    world,
+    Inputs, NO_GAP, check_close, check_within, first_gradient, largest, learner, params, random_batch, small_network,
+    tensor, world,
 };
 use proptest::prelude::*;
 use sane_agent::{
-    ActMode, AgentConfig, ConvSpec, Exploration, NetworkSpec, Objective, SaneWeightwise, SigmaForm, catalogue,
+    ActMode, AgentConfig, Bound, Contraction, ConvSpec, CountedBy, Exploration, ModuleActivation, ModuleSettings,
+    NetworkSpec, Objective, QNoiseUnit, SaneWeightwise, SigmaForm, catalogue,
 };
 use sane_env::{EnvSpec, FrameSpace, Stream};
 use std::collections::HashMap;
@@ -47,6 +48,12 @@ fn small(name: &str) -> AgentConfig {
     if let Exploration::SaneConstant(constant) = &mut exploration {
         constant.initial_sigma = 0.3;
     }
+    if let Exploration::SaneCounts(counts) = &mut exploration {
+        counts.counts = CountedBy::States;
+    }
+    if let Some(bound) = exploration.bound_mut() {
+        bound.q_noise = 1.0;
+    }
     AgentConfig { exploration, network: small_network(), ..AgentConfig::default() }
 }
 
@@ -61,7 +68,19 @@ fn check_step(what: &str, config: &AgentConfig, world: &EnvSpec, size: usize, se
         *visits.entry(state.to_vec()).or_default() += 1;
     }
     let log_visits = |state: &[u8]| f64::from(visits.get(state).copied().unwrap_or(0)).ln_1p();
-    let reads_visits = config.exploration.module().is_some_and(|module| module.visit_counts);
+    let reads_visits = config.exploration.module().is_some_and(|module| module.visit_counts)
+        || matches!(config.exploration, Exploration::SaneCounts(_));
+    let is_risky = |state: &[u8]| state.iter().map(|&byte| u32::from(byte)).sum::<u32>() % 2 == 0;
+    let both =
+        batch.states.chunks_exact(world.state_bytes()).chain(batch.next_states.chunks_exact(world.state_bytes()));
+    both.for_each(|state| learner.inform(state, f64::from(u8::from(is_risky(state)))));
+    let gap_before = if config.exploration.bound().is_some() { (0.25, 3) } else { NO_GAP };
+    if let (gap, batches @ 1..) = gap_before {
+        let mut state = learner.save_state();
+        let words = state.behaviour.len() - 4;
+        (state.behaviour[words], state.behaviour[words + 1]) = ((gap as f32).to_bits(), batches);
+        learner.load_state(&state).unwrap();
+    }
     let (online, target) = (params(&learner.export()), params(&learner.export_target()));
 
     let stats = learner.learn(&batch, &mut noise).unwrap();
@@ -73,6 +92,8 @@ fn check_step(what: &str, config: &AgentConfig, world: &EnvSpec, size: usize, se
         batch: &batch,
         trace: &trace,
         log_visits: reads_visits.then_some(&log_visits),
+        is_risky: &is_risky,
+        gap_before,
     };
     let expected = inputs.expected(&online);
     let wide = |name: &str| tensor(&trace, name).values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
@@ -136,9 +157,48 @@ fn gradient_matches_with_the_whole_bound_and_with_the_authors_penalties() {
     }
 }
 
+/// Agents with a KL term of their own.
+fn agents_with_a_bound() -> impl Iterator<Item = &'static str> {
+    catalogue().iter().filter(|agent| agent.settings.bound().is_some()).map(|agent| agent.name)
+}
+
+#[test]
+fn gradient_matches_with_every_setting_of_the_bound() {
+    let absolute = |bound: &mut Bound| bound.q_noise_unit = QNoiseUnit::Absolute;
+    let contracting = |bound: &mut Bound| (bound.contraction, bound.posterior_at) = (Contraction::Posterior, 50);
+    let whole = |bound: &mut Bound| bound.kl_of_means = true;
+    for change in [absolute as fn(&mut Bound), contracting, whole] {
+        for name in agents_with_a_bound() {
+            let mut config = small(name);
+            let bound = config.exploration.bound_mut().unwrap();
+            // So large that a mistake in any part of the KL term would show.
+            bound.q_noise = 3.0;
+            change(bound);
+            check_step(&format!("{name} with {bound:?}"), &config, &small_world(), 4, 17);
+        }
+    }
+}
+
+#[test]
+fn gradient_matches_with_every_setting_of_the_module() {
+    let set = |change: fn(&mut ModuleSettings)| change;
+    let changes = [
+        set(|module| module.activation = ModuleActivation::LeakyRelu),
+        set(|module| module.activation = ModuleActivation::Tanh),
+        set(|module| module.stop_gradient = true),
+        set(|module| (module.stop_gradient, module.hidden) = (true, vec![5, 4])),
+    ];
+    for (change, name) in changes.iter().flat_map(|change| ["sane", "q-sane-elbo"].map(|name| (change, name))) {
+        let mut config = small(name);
+        let module = config.exploration.module_mut().unwrap();
+        change(module);
+        check_step(&format!("{name} with {module:?}"), &config, &small_world(), 5, 18);
+    }
+}
+
 #[test]
 fn gradient_matches_with_double_q() {
-    for name in ["eps-greedy", "noisynet", "sane", "q-sane"] {
+    for name in ["eps-greedy", "noisynet", "sane", "q-sane", "bootstrapped"] {
         let config = AgentConfig { double_q: true, ..small(name) };
         check_step(&format!("{name} with double-Q"), &config, &small_world(), 6, 13);
     }
@@ -147,7 +207,8 @@ fn gradient_matches_with_double_q() {
 #[test]
 fn gradient_matches_without_convolutions_and_with_several_dense_layers() {
     let vector = world(FrameSpace::vector(6), 1, 4);
-    for name in ["eps-greedy", "noisynet", "sane", "q-sane", "sane-layerwise", "sane-weightwise", "sane-independent"] {
+    let names = ["eps-greedy", "noisynet", "sane", "q-sane", "sane-layerwise", "sane-weightwise", "sane-independent"];
+    for name in names.into_iter().chain(["bootstrapped"]) {
         let network = NetworkSpec { convolutions: Vec::new(), hidden: vec![11, 8], conv_bias: true };
         let config = AgentConfig { network, ..small(name) };
         check_step(&format!("{name} on a vector"), &config, &vector, 7, 14);

@@ -228,6 +228,10 @@ impl Ale {
         self.state.episode_frames
     }
 
+    pub fn difficulty(&self) -> u32 {
+        self.state.difficulty
+    }
+
     pub fn mode(&self) -> u32 {
         self.state.mode
     }
@@ -283,8 +287,31 @@ impl Ale {
 
     /// The screen in colour, three bytes per pixel.
     pub fn screen_rgb(&self) -> Vec<u8> {
-        let rgb = palette::rgb(self.tv);
-        self.screen().iter().flat_map(|&index| rgb[usize::from(index)]).collect()
+        let mut out = vec![0; 3 * self.screen().len()];
+        self.write_rgb(&mut out);
+        out
+    }
+
+    /// Writes the screen in colour, three bytes per pixel.
+    pub fn write_rgb(&self, out: &mut [u8]) {
+        let rgb = self.rgb_table();
+        assert_eq!(out.len(), 3 * self.screen().len(), "write_rgb: {} bytes for the screen", out.len());
+        let mut seen = [0; 8];
+        let mut shown = [0; 24];
+        shown.as_chunks_mut::<3>().0.fill(rgb[0]);
+        for (pixels, group) in out.as_chunks_mut::<24>().0.iter_mut().zip(self.screen().as_chunks::<8>().0) {
+            if *group != seen {
+                seen = *group;
+                let colours = seen.iter().map(|&index| rgb[usize::from(index)]);
+                shown.as_chunks_mut::<3>().0.iter_mut().zip(colours).for_each(|(pixel, colour)| *pixel = colour);
+            }
+            *pixels = shown;
+        }
+    }
+
+    /// Red, green and blue of each colour index in this game's television standard.
+    pub fn rgb_table(&self) -> &'static [[u8; 3]; 256] {
+        palette::rgb(self.tv)
     }
 
     /// Luma of each colour index in this game's television standard.
@@ -303,12 +330,26 @@ impl Ale {
 
     /// Restores a snapshot of the same game. One of another cartridge or a damaged one is an error and changes nothing.
     pub fn restore(&mut self, snapshot: &AleSnapshot) -> Result<(), SnapshotMismatch> {
-        if !snapshot.state.is_valid(self.game) {
+        // Of another size or television standard no screen could be read.
+        if !snapshot.state.is_valid(self.game) || snapshot.console.config() != self.console.config() {
             return Err(SnapshotMismatch::Damaged);
         }
         self.console.restore(&snapshot.console)?;
         self.state = snapshot.state.clone();
         Ok(())
+    }
+
+    /// Restores a snapshot, but keeps this game's generator: what is left to chance afterwards is drawn anew.
+    pub fn restore_without_randomness(&mut self, snapshot: &AleSnapshot) -> Result<(), SnapshotMismatch> {
+        let generator = self.state.generator.clone();
+        self.restore(snapshot)?;
+        self.state.generator = generator;
+        Ok(())
+    }
+
+    /// Sets one byte of RAM.
+    pub fn set_ram(&mut self, index: u8, value: u8) {
+        self.console.set_ram(index, value);
     }
 
     pub(crate) fn ram_view(&self) -> RamView<'_> {

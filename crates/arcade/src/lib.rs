@@ -6,11 +6,12 @@
 //!                  Game: cartridge, modes, actions, rules                  │
 //!                                                                          ▼
 //!                 AtariEnv: no-op start, frame skip, 84×84 luma by Profile, life signal ──▶ sane_env::Environment
+//!                 VectorEnv: many games at once, as ale-py's vector environment presents them
 //! Trace ──▶ Trace::compare ──▶ TraceComparison: every recorded frame of ale-py against this emulator
 //! ```
 //!
 //! Read `game.rs` (the table), `rules.rs` (RAM → score, lives, game over), `ale.rs` (loading, reset, frames), then
-//! `profile.rs`, `preprocess.rs` and `atari_env.rs` (what an agent is given). `rom.rs` finds ROMs; `trace.rs` proves
+//! `profile.rs`, `preprocess.rs`, `area.rs` and `atari_env.rs` (what an agent is given), `vector.rs` (many at once). `rom.rs` finds ROMs; `trace.rs` proves
 //! exactness.
 //!
 //! ```
@@ -34,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod ale;
+mod area;
 mod atari_env;
 mod game;
 mod joystick;
@@ -44,6 +46,7 @@ mod ram_view;
 mod rom;
 mod rules;
 mod trace;
+mod vector;
 
 pub use ale::{Ale, AleError, AleSettings, AleSnapshot, LifeLoss};
 pub use atari_env::{AtariEnv, AtariOptions, Observation};
@@ -51,8 +54,11 @@ pub use game::{Game, Port, UnknownGame};
 pub use joystick::Joystick;
 pub use preprocess::{Preprocessor, SIDE};
 pub use profile::{ActionSet, LifeSignal, Profile, ProfileSpec, Resize};
-pub use rom::{LocationKind, RomError, RomEvent, RomLocation, Roms, fetch_into, md5_hex};
+pub use rom::{LocationKind, RomError, RomEvent, RomLocation, Roms, fetch_into, md5_hex, roms_in_wheel};
 pub use trace::{RecordKind, Trace, TraceComparison, TraceDifference, TraceError, TraceHeader, TraceRecord};
+pub use vector::{
+    Autoreset, Colour, LaneGame, LaneInfo, LaneSnapshot, LaneStep, LifeRule, VectorEnv, VectorError, VectorSettings,
+};
 
 pub use sane_vcs::RenderMode;
 

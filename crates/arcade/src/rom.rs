@@ -5,7 +5,7 @@
 
 mod fetch;
 
-pub use fetch::fetch_into;
+pub use fetch::{fetch_into, roms_in_wheel};
 
 use crate::game::Game;
 use md5::{Digest, Md5};
@@ -25,7 +25,7 @@ pub struct Roms {
 #[derive(Debug, Clone)]
 pub struct RomLocation {
     pub kind: LocationKind,
-    /// The folder, unless it is that of the `ale_py` package.
+    /// The folder, unless it is that of an `ale_py` package yet to be found.
     configured: Option<PathBuf>,
 }
 
@@ -122,6 +122,14 @@ impl Roms {
         Ok(None)
     }
 
+    /// The same locations, with the folder of the `ale_py` package's ROMs, if the caller knows it.
+    pub fn with_ale_package(mut self, folder: Option<PathBuf>) -> Self {
+        if let Some(location) = self.locations.iter_mut().find(|location| location.kind == LocationKind::AlePackage) {
+            location.configured = folder;
+        }
+        self
+    }
+
     /// The game's ROM, fetched if no location has it.
     pub fn load(&self, game: &'static Game, observer: &mut dyn FnMut(RomEvent)) -> Result<Vec<u8>, RomError> {
         let path = match self.find(game, observer)? {
@@ -159,11 +167,11 @@ impl LocationKind {
 }
 
 impl RomLocation {
-    /// The folder, if it is set. For the `ale_py` package this runs Python, once per process.
+    /// The folder, if it is set. For an `ale_py` package that was not named this runs Python, once per process.
     pub fn folder(&self) -> Option<PathBuf> {
-        match self.kind {
-            LocationKind::AlePackage => ale_package().map(Path::to_owned),
-            _ => self.configured.clone(),
+        match (&self.configured, self.kind) {
+            (None, LocationKind::AlePackage) => ale_package().map(Path::to_owned),
+            (configured, _) => configured.clone(),
         }
     }
 

@@ -109,7 +109,11 @@ impl Trace {
         let failed = |source| TraceError::Read { path: path.to_owned(), source };
         let file = std::fs::File::open(path).map_err(failed)?;
         let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).map_err(failed)?;
+        flate2::read::GzDecoder::new(file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if MOST_BYTES < bytes.len() as u64 {
+            let what = format!("it unpacks to more than {MOST_BYTES} bytes, which no recorded game does");
+            return Err(TraceError::Malformed { path: path.to_owned(), what });
+        }
         let mut cursor = Cursor { path, bytes: &bytes };
         let (header, thin) = read_header(&mut cursor)?;
         let records = read_records(&mut cursor, &header, thin)?;
@@ -205,6 +209,9 @@ fn differs<T: PartialEq + std::fmt::Debug>(field: &str, recorded: &T, found: &T)
 
 const MAGIC: &[u8; 8] = b"ALETRC02";
 const THIN: u8 = 1;
+
+/// Of an unpacked trace: many times the longest recorded one, and what any machine holds.
+const MOST_BYTES: u64 = 128 << 20;
 const GAME_OVER: u8 = 1;
 const KEY_SCREEN: u8 = 2;
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Parser)]
 #[command(name = "sane", version, arg_required_else_help = true, subcommand_required = true)]
 pub struct Cli {
-    /// Print only results and errors; no notes, no progress bars
+    /// Print only results, warnings of damage and errors; no notes, no progress bars
     #[arg(long, short, global = true, display_order = 900)]
     pub quiet: bool,
     #[command(subcommand)]
@@ -63,7 +63,7 @@ impl LoadedRun {
         let config = read_config(folder)?;
         let source = WorldSource::open(&config.world, roms.folder(), &mut |message| output.note(message))?;
         let trained = read_trained(folder, &source, checkpoint.map(AgentSteps))?;
-        trained.notes.iter().for_each(|note| output.note(note));
+        trained.warnings.iter().for_each(|warning| output.warn(warning));
         Ok(Self { trained, source })
     }
 }

@@ -6,6 +6,7 @@ mod bench;
 mod config;
 mod eval;
 mod export;
+mod frontier;
 mod minatar;
 mod play;
 mod report;
@@ -35,6 +36,8 @@ pub enum Command {
     Eval(eval::Args),
     /// Write a run's policy as safetensors, with PyTorch's names and layouts
     Export(export::Args),
+    /// Compare agents by what their exploration costs, at equal shares of exploratory actions
+    Frontier(frontier::Args),
     /// Compare the MinAtar games with recorded runs of the Python package
     Minatar(minatar::Args),
     /// Show an agent playing in the terminal, or play a game yourself
@@ -65,6 +68,7 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Config(args) => config::run(args, output),
         Command::Eval(args) => eval::run(args, output),
         Command::Export(args) => export::run(args, output),
+        Command::Frontier(args) => frontier::run(args, output),
         Command::Minatar(args) => minatar::run(args, output),
         Command::Play(args) => play::run(args, output),
         Command::Report(args) => report::run(args, output),

@@ -1,13 +1,12 @@
-//! How a command fails: wrong usage (exit code 2) or a failure while it ran (exit code 1). Errors of the libraries are
-//! sorted into the two by [`classify`].
+//! How a command fails: a failure while it ran (exit code 1), wrong usage (2), or a run that diverged (3), which a repetition
+//! would repeat. Errors of the libraries are sorted by [`classify`].
 
 use sane_gym::GymError;
-use sane_lab::LabError;
+use sane_lab::{CheckpointError, LabError};
 use sane_suite::SuiteError;
 use sane_watch::WatchError;
 use std::error::Error;
 use std::fmt::{self, Display};
-use std::process::ExitCode;
 
 /// What every command returns.
 pub type Outcome = Result<(), Failure>;
@@ -19,6 +18,8 @@ pub enum Failure {
     Usage(String),
     /// The command line was valid, the work failed.
     Failed(anyhow::Error),
+    /// Training diverged: the same command would end in the same way, bit for bit.
+    Diverged(String),
 }
 
 impl Failure {
@@ -27,11 +28,12 @@ impl Failure {
         Self::Usage(error.to_string())
     }
 
-    /// 2 for wrong usage, as clap exits; 1 for everything else.
-    pub fn exit_code(&self) -> ExitCode {
+    /// 2 for wrong usage, as clap exits; 3 for a run that diverged; 1 for everything else.
+    pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => ExitCode::from(2),
-            Self::Failed(_) => ExitCode::from(1),
+            Self::Usage(_) => 2,
+            Self::Failed(_) => 1,
+            Self::Diverged(_) => 3,
         }
     }
 }
@@ -45,7 +47,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(text) => write!(f, "{text}"),
+            Self::Usage(text) | Self::Diverged(text) => write!(f, "{text}"),
             Self::Failed(error) => {
                 let mut text = error.to_string();
                 // Many errors include their cause in their own text; it is not repeated.
@@ -62,22 +64,40 @@ impl Display for Failure {
 
 /// A library error as the failure of a command.
 pub fn classify(error: impl Classify) -> Failure {
-    if error.is_usage() { Failure::usage(error) } else { error.into() }
+    match (error.is_usage(), error.is_divergence()) {
+        (true, _) => Failure::usage(error),
+        (_, true) => Failure::Diverged(error.to_string()),
+        _ => error.into(),
+    }
 }
 
 /// An error that knows whether it is wrong usage.
 pub trait Classify: Error + Send + Sync + 'static {
     fn is_usage(&self) -> bool;
+
+    /// Whether it is that of a run that diverged.
+    fn is_divergence(&self) -> bool {
+        false
+    }
 }
 
 impl Classify for LabError {
     fn is_usage(&self) -> bool {
         match self {
-            Self::OtherRun { .. } | Self::Config(_) | Self::World { .. } => true,
+            Self::OtherRun { .. } | Self::RecordsWithoutCheckpoint { .. } | Self::Config(_) | Self::World { .. } => {
+                true
+            }
+            Self::Checkpoint(error) => {
+                matches!(error, CheckpointError::OtherRun { .. } | CheckpointError::WrongVersion { .. })
+            }
             Self::NoSigma { .. } | Self::EpisodeTooShort { .. } => true,
             Self::Gym(error) => error.is_usage(),
             _ => false,
         }
+    }
+
+    fn is_divergence(&self) -> bool {
+        matches!(self, Self::Diverged { .. })
     }
 }
 

@@ -1,19 +1,8 @@
-//! `sane`: parses the command line, runs one command, and reports the outcome by the exit code.
+//! The binary `sane`; everything is in the library, which the Python package runs, too.
 #![forbid(unsafe_code)]
 
-mod args;
-mod commands;
-mod failure;
-mod output;
-
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
-    let output = output::Output::new(cli.quiet);
-    match commands::run(cli.command, &output) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => output.report(&failure),
-    }
+    ExitCode::from(sane_cli::run(std::env::args_os()))
 }

@@ -18,8 +18,16 @@ fn invalid_settings_are_refused_by_their_key_and_leave_no_folder() {
         ("learner.gamma=high", "--set"),
         ("learner.gamma", "expected key=value"),
     ];
-    for (setting, expected) in cases {
-        let text = fail(&mut small_run("sane", &temp.path("never"), &["--set", setting]), 2);
+    let of_agents = [
+        ("bootstrapped", "learner.exploration.heads=0", "exploration.heads = 0 is not possible"),
+        ("bootstrapped", "learner.exploration.mask_probability=0", "exploration.mask_probability = 0 is not possible"),
+        ("langevin", "learner.exploration.inverse_temperature=0", "inverse_temperature = 0 is not possible"),
+        ("bayes-head", "learner.exploration.prior_deviation=-1", "prior_deviation = -1 is not possible"),
+        ("bayes-head", "learner.exploration.thompson=month", "--set"),
+    ];
+    for (agent, setting, expected) in cases.map(|(setting, text)| ("sane", setting, text)).into_iter().chain(of_agents)
+    {
+        let text = fail(&mut small_run(agent, &temp.path("never"), &["--set", setting]), 2);
         assert!(text.contains(expected), "{setting}: {text}");
         assert!(!temp.path("never").exists(), "{setting} left a folder behind");
     }

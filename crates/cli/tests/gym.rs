@@ -110,8 +110,9 @@ gymnasium.register('Pictures-v0', Pictures)
     succeed(&mut gym.train("gym:pictures:Pictures-v0", &run, &["--steps", "150"]));
 }
 
-/// After 300 steps it exits or hangs, as the file `fault` says; it does neither if the file is empty. It writes its process id.
-const FAULTY_MODULE: &str = "import gymnasium, numpy as np, os, pathlib, time
+/// After 300 steps it exits or hangs, as the file `fault` says; it does neither if the file is empty. It writes its process id,
+/// and that of a process it starts before it hangs, which ends by nothing but a kill.
+const FAULTY_MODULE: &str = "import gymnasium, numpy as np, os, pathlib, subprocess, time
 from gymnasium.spaces import Box, Discrete
 here = pathlib.Path(__file__).parent
 class Faulty(gymnasium.Env):
@@ -127,6 +128,8 @@ class Faulty(gymnasium.Env):
             print('last words of the worker')
             os._exit(7)
         if fault == 'hang':
+            child = subprocess.Popen(['sh', '-c', \"trap '' HUP IO TERM; exec sleep 1000\"])
+            (here / 'child').write_text(str(child.pid))
             (here / 'hangs').write_text('')
             time.sleep(1000)
         return np.full(2, self.steps % 50, np.float32), 1.0, self.steps % 50 == 0, False, {}
@@ -171,6 +174,8 @@ fn a_worker_that_hangs_is_ended_after_the_timeout() {
     assert!(text.contains("the run is saved at interaction 299"), "{text}");
     let process = fs::read_to_string(gym.path("process")).unwrap();
     assert!(!is_alive(&process), "the worker {process} still runs");
+    let child = fs::read_to_string(gym.path("child")).unwrap();
+    wait_until("the end of what the worker started", || !is_alive(&child));
 }
 
 fn start(gym: &Gym, run: &Path) -> Child {
@@ -186,11 +191,11 @@ fn a_worker_never_outlives_the_binary_even_if_it_hangs() {
     let Some((gym, run)) = gym_with("hang") else { return };
     let mut binary = start(&gym, &run);
     wait_until("the hanging step", || gym.path("hangs").exists());
-    let process = fs::read_to_string(gym.path("process")).unwrap();
-    assert!(is_alive(&process));
+    let processes = ["process", "child"].map(|name| fs::read_to_string(gym.path(name)).unwrap());
+    assert!(processes.iter().all(|process| is_alive(process)));
     binary.kill().unwrap();
     binary.wait().unwrap();
-    wait_until("the worker's end", || !is_alive(&process));
+    wait_until("the end of the worker and of what it started", || !processes.iter().any(|process| is_alive(process)));
 }
 
 /// The error of a training command that is refused.

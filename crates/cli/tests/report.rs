@@ -127,3 +127,41 @@ fn evaluations_of_an_earlier_checkpoint_are_asked_for_with_at() {
     let numbers: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(numbers["scores"][0]["mean"], 20.0);
 }
+
+fn frontier(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = sane(&["frontier"]);
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+#[test]
+fn a_frontier_has_a_curve_per_agent_and_a_point_per_value_of_its_knob() {
+    let root = tempfile::tempdir().unwrap();
+    for (i, value) in ["0.02", "0.2"].iter().enumerate() {
+        let folder = root.path().join(format!("runs/epsilon-{i}/seed-1"));
+        SyntheticRun::small("boxing", "eps-greedy", 1, 40.0).write_to(&folder);
+        let config = fs::read_to_string(folder.join("config.toml")).unwrap();
+        fs::write(folder.join("config.toml"), config.replace("last = 0.1", &format!("last = {value}"))).unwrap();
+    }
+    let unfinished = SyntheticRun { reached: 5_000, ..SyntheticRun::small("boxing", "sane", 1, 40.0) };
+    unfinished.write(&root.path().join("runs"));
+    let output = check(&mut frontier(root.path(), &["runs", "-o", "out"]), 0, "it has reached 5000 of its 20000");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "out/index.html\n");
+    for name in ["frontier.md", "frontier.json", "frontier-runs.csv", "frontier-boxing.svg", "frontier-boxing.png"] {
+        assert!(root.path().join("out").join(name).exists(), "{name}");
+    }
+    let points = fs::read_to_string(root.path().join("out/frontier.csv")).unwrap();
+    let values: Vec<&str> = points.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
+    assert_eq!(values, ["0.02", "0.2"], "{points}");
+}
+
+#[test]
+fn a_frontier_of_nothing_is_refused_with_what_is_missing() {
+    let root = tempfile::tempdir().unwrap();
+    check(&mut frontier(root.path(), &["suites/none.toml"]), 2, "is neither a suite file nor a folder");
+    fs::create_dir(root.path().join("empty")).unwrap();
+    check(&mut frontier(root.path(), &["empty"]), 1, "no run below empty");
+    check(&mut frontier(root.path(), &["empty", "--last", "0"]), 2, "expected a share above 0 and at most 1");
+    SyntheticRun { reached: 5_000, ..SyntheticRun::small("boxing", "sane", 1, 40.0) }.write(&root.path().join("runs"));
+    check(&mut frontier(root.path(), &["runs"]), 1, "no run that was found can be used");
+}

@@ -98,10 +98,10 @@ fn a_film_is_a_gif_with_a_picture_per_interaction() {
 #[test]
 fn what_cannot_be_inspected_is_refused_with_a_remedy() {
     let temp = TempFolder::new();
-    let run = trained(&temp, "noisynet");
+    let run = trained(&temp, "eps-greedy");
     let run = run.to_str().unwrap();
     for command in ["gallery", "audit", "film"] {
-        check(&mut sane(&["risk", command, run]), 2, "noisynet has no σ(s); agents that have one: sane");
+        check(&mut sane(&["risk", command, run]), 2, "eps-greedy has no σ(s); agents that have one: sane");
         check(&mut sane(&["risk", command, "nowhere"]), 1, "nowhere is not a run folder");
     }
     check(&mut sane(&["risk", "gallery", run, "--checkpoint", "7"]), 1, "7");

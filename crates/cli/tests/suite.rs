@@ -58,7 +58,9 @@ impl Fixture {
         let folder = self.run_folder(id).join("checkpoints");
         let exists = || {
             let names = fs::read_dir(&folder).into_iter().flatten().flatten();
-            names.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().starts_with("checkpoint-"))
+            // That of interaction 0 is made before training begins.
+            let is_later = |name: &str| name.starts_with("checkpoint-") && name != "checkpoint-000000000000.toml";
+            names.map(|entry| entry.file_name()).any(|name| is_later(&name.to_string_lossy()))
         };
         wait_until("a checkpoint", exists);
     }
@@ -88,7 +90,8 @@ fn a_suite_trains_and_evaluates_every_run_and_does_nothing_when_run_again() {
     assert_eq!(suite.digest("risky-road/sane/seed-1"), first);
     let machine = fs::read_to_string(suite.run_folder("risky-road/sane/seed-1").join("timings.jsonl")).unwrap();
     assert!(machine.contains("\"timing\":\"machine\""), "{machine}");
-    check(&mut suite.sane(&["report", "runs/suites/tiny", "-o", "report"]), 0, "2 worlds, 2 agents");
+    // Each world's preset has an ε of its own, and the report tells those apart.
+    check(&mut suite.sane(&["report", "runs/suites/tiny", "-o", "report"]), 0, "2 worlds, 3 agents");
     let runs = fs::read_to_string(suite.temp.path("report/runs.csv")).unwrap();
     let hash = first.split_whitespace().next().unwrap();
     assert!(runs.lines().any(|line| line.contains(hash) && line.contains("risky-road/sane/seed-1")), "{hash}\n{runs}");
@@ -171,6 +174,62 @@ fn a_plan_estimates_what_a_suite_takes_and_starts_nothing() {
     assert!(!suite.temp.path("runs").exists());
 }
 
+/// A folder whose name has everything that means something to a shell, to Slurm or to our own templates.
+const HARD_NAME: &str = "it's \"my\" $HOME `id` \\ %A_%j @RUN@ @SHELL@;&|<>(){}*?#~ \u{e9}";
+
+/// Writes a program of this name that writes its arguments to `arguments`, each ended by a zero byte.
+fn recorder(folder: &Path) -> String {
+    let (program, arguments) = (folder.join("sane ' $x"), folder.join("arguments"));
+    let quoted = format!("'{}'", arguments.display().to_string().replace('\'', r"'\''"));
+    let write = "printf '#!/bin/sh\\nprintf \"%%s\\\\0\" \"$@\" > %s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let written = Command::new("sh").args(["-c", write]).arg(&program).arg(quoted).status();
+    assert!(written.unwrap().success());
+    program.display().to_string()
+}
+
+fn check_arguments(folder: &Path, out: &str) {
+    let written = fs::read(folder.join("arguments")).unwrap();
+    let words: Vec<String> =
+        written.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    assert_eq!(words[..4], ["suite", "task", out, "risky-road/sane/seed-1"]);
+    fs::remove_file(folder.join("arguments")).unwrap();
+}
+
+#[test]
+fn folders_with_spaces_and_quotes_reach_the_jobs_of_a_cluster_unchanged() {
+    let suite = Fixture::new(500, "'sane'");
+    let folder = suite.temp.path(HARD_NAME);
+    fs::create_dir_all(folder.join("slurm")).unwrap();
+    let out = folder.display().to_string();
+    let text = "name = 'hard'\nbudget = 500\ngames = ['risky-road']\nagents = ['sane']\nseeds = [1]\n\
+        [resources]\nmemory_gb = 0.1\n[cluster]\nprogram = ";
+    suite.write(&format!("{text}{}\n", toml_text(&recorder(&folder))));
+    let plan =
+        |on: &str| succeed(&mut suite.sane(&["suite", "run", "tiny.toml", "--on", on, "--dry-run", "--out", &out]));
+
+    let script = plan("slurm");
+    fs::write(suite.temp.path("job"), &script).unwrap();
+    let job = Command::new("bash")
+        .arg(suite.temp.path("job"))
+        .envs([("SLURM_ARRAY_TASK_ID", "0"), ("SLURM_ARRAY_JOB_ID", "7"), ("SLURM_JOB_ID", "7")])
+        .output()
+        .unwrap();
+    assert!(job.status.success(), "{script}\n{}", String::from_utf8_lossy(&job.stderr));
+    check_arguments(&folder, &out);
+    assert!(folder.join("slurm/7_0.log").is_file(), "the job's log is in its folder:\n{script}");
+    assert!(script.lines().filter(|line| line.starts_with("#SBATCH")).all(|line| !line.contains("it's")), "{script}");
+
+    let jobs: serde_json::Value = serde_json::from_str(&plan("ray")).unwrap();
+    let shell = jobs["jobs"][0]["shell"].as_str().unwrap();
+    assert!(Command::new("bash").args(["-c", shell]).status().unwrap().success(), "{shell}");
+    check_arguments(&folder, &out);
+}
+
+/// The text as a TOML string.
+fn toml_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
+}
+
 #[test]
 fn a_missing_cluster_is_named_and_a_dry_run_prints_what_would_be_submitted() {
     let suite = Fixture::new(1_000, "'sane'");
@@ -204,4 +263,39 @@ fn a_cluster_job_works_on_its_run_alone_and_the_suite_sees_it() {
     assert_eq!(suite.state("minatar/breakout/sane/seed-1"), "waiting");
     check(&mut task("risky-road/sane/seed-9"), 1, "has no run risky-road/sane/seed-9");
     assert_eq!(fs::read_to_string(folder.join("results.csv")).unwrap().lines().count(), 1 + 2);
+}
+
+#[test]
+fn a_run_that_diverges_is_set_aside_at_once_and_not_tried_again() {
+    let suite = Fixture::new(1_000, "'eps-greedy'");
+    let text = fs::read_to_string(suite.temp.path("tiny.toml")).unwrap();
+    suite.write(&text.replace("epsilon = 0.01", "epsilon = 0.01\nlearner.optimiser.learning_rate = 1e30"));
+    let id = "minatar/breakout/eps-greedy/seed-1";
+    check(&mut suite.sane(&["--quiet", "suite", "run", "tiny.toml"]), 1, &format!("set aside: {id}: "));
+    let timings = || fs::read_to_string(suite.run_folder(id).join("timings.jsonl")).unwrap();
+    assert_eq!(timings().matches("process_started").count(), 1, "{}", timings());
+    assert!(timings().contains("\"reason\":\"diverged\""), "{}", timings());
+    let output = check(&mut suite.sane(&["suite", "run", "tiny.toml"]), 1, "it diverged at interaction");
+    assert_eq!(timings().matches("process_started").count(), 1, "{}", stderr(&output));
+    assert_eq!(suite.state(id), "set_aside");
+}
+
+#[test]
+fn one_damaged_run_stops_neither_the_others_nor_the_status() {
+    let suite = Fixture::new(500, "'eps-greedy'");
+    let [whole, damaged] = ["minatar/breakout/eps-greedy/seed-1", "risky-road/eps-greedy/seed-1"];
+    check(&mut suite.sane(&["suite", "run", "tiny.toml"]), 0, "done: 2 runs");
+    let results = || fs::read_to_string(suite.temp.path("runs/suites/tiny/results.csv")).unwrap();
+    let before = results();
+    fs::write(suite.run_folder(damaged).join("evaluations.jsonl"), "no record\n{}\n").unwrap();
+    fs::write(suite.temp.path("runs/suites/tiny/status.json"), "{").unwrap();
+    fs::write(suite.run_folder(damaged).join("job.json"), "{").unwrap();
+    assert_eq!((suite.state(whole).as_str(), suite.state(damaged).as_str()), ("done", "set_aside"));
+    check(&mut suite.sane(&["suite", "run", "tiny.toml"]), 1, "evaluations.jsonl, line 1");
+    assert!(results().lines().count() == before.lines().count() - 1 && results().contains(whole), "{}", results());
+    // A run whose process cannot even be started is set aside, too.
+    fs::remove_dir_all(suite.run_folder(damaged)).unwrap();
+    fs::create_dir_all(suite.run_folder(damaged).join("log.txt")).unwrap();
+    check(&mut suite.sane(&["suite", "run", "tiny.toml"]), 1, "it is a folder, not a file");
+    assert_eq!((suite.state(whole).as_str(), suite.state(damaged).as_str()), ("done", "set_aside"));
 }

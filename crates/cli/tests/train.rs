@@ -87,7 +87,11 @@ const LONG: [&str; 2] = ["--set", "training.total_interactions=100000000"];
 
 /// Starts a run that would take hours and waits until it has a checkpoint.
 fn start_long_run(folder: &Path) -> Child {
-    let child = small_run("sane", folder, &LONG).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let run = small_run("sane", folder, &LONG);
+    // The tests themselves may run without a terminal to lose, with SIGHUP ignored, which a child would inherit.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP").arg(run.get_program()).args(run.get_args());
+    let child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let has_checkpoint = || fs::read_dir(folder.join("checkpoints")).is_ok_and(|files| 2 < files.count());
     wait_until("a checkpoint", has_checkpoint);
     child
@@ -99,9 +103,9 @@ fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn control_c_and_sigterm_save_a_checkpoint_exit_with_0_and_the_run_can_be_resumed() {
+fn control_c_sigterm_and_a_closed_terminal_save_a_checkpoint_exit_with_0_and_the_run_can_be_resumed() {
     let temp = TempFolder::new();
-    for name in ["-INT", "-TERM"] {
+    for name in ["-INT", "-TERM", "-HUP"] {
         let folder = temp.path(name);
         let mut child = start_long_run(&folder);
         signal(&child, name);
@@ -116,6 +120,22 @@ fn control_c_and_sigterm_save_a_checkpoint_exit_with_0_and_the_run_can_be_resume
         let straight = temp.path(&format!("{name}-straight"));
         succeed(&mut small_run("sane", &straight, &["--set", &total]));
         assert_eq!(digest(&folder), digest(&straight));
+    }
+}
+
+#[test]
+fn agents_that_keep_a_head_a_draw_or_a_posterior_resume_bit_for_bit_within_an_episode_and_between_refits() {
+    let temp = TempFolder::new();
+    for agent in ["bootstrapped", "bayes-head", "langevin"] {
+        let run = |folder: &Path, interactions: u32| {
+            let total = format!("training.total_interactions={interactions}");
+            succeed(&mut small_run(agent, folder, &["--set", "training.target_period=70", "--set", &total]));
+        };
+        let [resumed, straight] = ["resumed", "straight"].map(|name| temp.path(&format!("{agent}-{name}")));
+        // No multiples of the target period, so that a checkpoint lies between two refits.
+        [233, 311, 400].into_iter().for_each(|interactions| run(&resumed, interactions));
+        run(&straight, 400);
+        assert_eq!(digest(&resumed), digest(&straight), "{agent}");
     }
 }
 

@@ -304,3 +304,93 @@ fn ctrl_c_ends_it_even_while_a_client_waits_for_updates() {
     wait_until("the server's end", || watch.child.try_wait().unwrap().is_some());
     assert!(watch.child.wait().unwrap().success());
 }
+
+/// A run whose numbers are at the ends of their types, and beyond them.
+fn write_hostile_run(folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    let config = "agent = 'sane'\nseed = 9223372036854775807\n[world]\nname = 'boxing'\n[training]\n\
+        total_interactions = 9223372036854775807\n[record]\ninterval = 9223372036854775807\n";
+    fs::write(folder.join("config.toml"), config).unwrap();
+    let mut events = String::new();
+    for interactions in [0, 1, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+        for value in ["1e308", "-1e308", "1e-320", "NaN", "1e999", "null"] {
+            events += &format!(
+                "{{\"event\":\"episode_finished\",\"interactions\":{interactions},\"episode\":{interactions},\
+                 \"return_raw\":{value},\"return_mean_last_100\":{value}}}\n"
+            );
+        }
+    }
+    fs::write(folder.join("events.jsonl"), events).unwrap();
+    let speeds = ["1.0", "1e308", "1e-308", "-1.0", "NaN"].map(|speed| {
+        format!(
+            "{{\"timing\":\"speed\",\"interactions\":18446744073709551615,\"interactions_per_second\":{speed},\
+             \"resident_bytes\":18446744073709551615,\"share\":{{}}}}\n"
+        )
+    });
+    let process = "{\"timing\":\"process_started\",\"unix_seconds\":18446744073709551615,\
+        \"from_interactions\":18446744073709551615,\"threads\":18446744073709551615,\"version\":\"\"}\n";
+    fs::write(folder.join("timings.jsonl"), process.to_owned() + &speeds.concat() + &speeds[0]).unwrap();
+}
+
+#[test]
+fn hostile_numbers_in_one_run_do_not_harm_the_page() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    write_hostile_run(&root.path().join("runs/hostile"));
+    let watch = Watch::start(root.path(), &[]);
+    let rows = watch.rows(|rows| rows.len() == 5 && rows.iter().all(|row| row["reached"] != 0));
+    let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    for id in &ids {
+        watch.json(&format!("/api/runs/{id}"));
+    }
+    for quantity in ["curve", "return", "sigma", "exploration", "loss", "q", "speed"] {
+        for by in ["run", "seeds"] {
+            let curves = watch.json(&format!("/api/compare?runs={}&quantity={quantity}&by={by}", ids.join(",")));
+            assert!(!curves["curves"].as_array().unwrap().is_empty(), "{quantity} by {by}");
+        }
+    }
+    // The runs are still followed.
+    SyntheticRun::small("boxing", "q-sane", 3, 1.0).write(&root.path().join("runs"));
+    watch.rows(|rows| rows.len() == 6);
+}
+
+#[test]
+fn silent_connections_do_not_lock_out_a_person_with_the_token() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &["--host", "127.0.0.1"]);
+    let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&watch.address).unwrap()).collect();
+    let authorised = format!("Authorization: Bearer {}\r\n", watch.token.as_deref().unwrap());
+    for _ in 0..20 {
+        assert_eq!(watch.ask("/api/runs", &authorised).status, 200);
+    }
+    assert_eq!(watch.ask("/api/runs", "").status, 401);
+    // Each of them is closed: the oldest by the newer ones, the others for want of a request, also if it has begun one.
+    (&silent[299]).write_all(b"GET / HTTP/1.1\r\nHost: x\r\n").unwrap();
+    for stream in [&silent[0], &silent[100], &silent[299]] {
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        let mut bytes = Vec::new();
+        let read = { stream }.read_to_end(&mut bytes);
+        let kind = read.err().map(|error| error.kind());
+        assert_ne!(kind, Some(std::io::ErrorKind::WouldBlock), "a silent connection stays open");
+    }
+    assert_eq!(watch.ask("/api/runs", &authorised).status, 200);
+}
+
+#[test]
+fn a_run_folder_may_vanish_under_the_page() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let watch = Watch::start(root.path(), &["runs"]);
+    let id = id_of(&watch.rows(|rows| rows.len() == 4), "q-sane", 1);
+    assert_eq!(watch.get(&format!("/api/runs/{id}")).status, 200);
+    fs::remove_dir_all(root.path().join("runs")).unwrap();
+    for path in ["", "/film", "/gallery", "/gallery/low/1.png"] {
+        let status = watch.get(&format!("/api/runs/{id}{path}")).status;
+        assert!(status == 200 || status == 404, "{path}: {status}");
+    }
+    watch.rows(|rows| rows.is_empty());
+    assert_eq!(watch.get(&format!("/api/runs/{id}")).status, 404);
+    write_runs(root.path());
+    watch.rows(|rows| rows.len() == 4);
+}

@@ -28,6 +28,11 @@ pub trait Environment: Send {
         true
     }
 
+    /// Whether an episode never ends: a continuing task. Exploration that lasts until the end of an episode is refused there.
+    fn never_ends(&self) -> bool {
+        false
+    }
+
     /// A copy that continues independently, bit for bit.
     fn fork(&self) -> Box<dyn Environment>;
 
@@ -36,6 +41,10 @@ pub trait Environment: Send {
     fn reseed(&mut self, _seeds: &mut Stream) -> bool {
         false
     }
+
+    /// Brings a new world into the condition in which a long run leaves it, so that an evaluation meets what the agent has
+    /// come to know: a world whose rules change after some interactions has changed them. Most worlds never change.
+    fn settle(&mut self) {}
 
     /// The current state as a person would see it.
     fn picture(&self) -> Picture;

@@ -66,6 +66,11 @@ impl FrameStack {
         Self { frame_bytes: spec.frame.bytes(), state: vec![0; spec.state_bytes()] }
     }
 
+    /// Whether it has the shape of this world.
+    pub fn fits(&self, spec: &EnvSpec) -> bool {
+        self.frame_bytes == spec.frame.bytes() && self.state.len() == spec.state_bytes()
+    }
+
     /// Starts an episode: every frame of the state becomes its first frame.
     pub fn restart(&mut self, first: &[u8]) {
         assert_eq!(first.len(), self.frame_bytes, "restart: the frame has {} bytes", first.len());

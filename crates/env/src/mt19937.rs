@@ -30,6 +30,10 @@ impl TryFrom<Saved> for Mt19937 {
         if words.len() != N {
             return Err(format!("a Mersenne Twister of {} words, expected {N}; the file is damaged", words.len()));
         }
+        // The one state that generates nothing but zeros, for which some draws would wait for ever.
+        if words[0] & 0x8000_0000 == 0 && words[1..].iter().all(|&word| word == 0) {
+            return Err("a Mersenne Twister without a set bit; the file is damaged".into());
+        }
         Ok(Self { words, next })
     }
 }

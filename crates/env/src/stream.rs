@@ -7,8 +7,23 @@ use serde::{Deserialize, Serialize};
 
 /// A random number generator, identified by a seed and a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Saved")]
 pub struct Stream {
     state: [u64; 4],
+}
+
+#[derive(Deserialize)]
+struct Saved {
+    state: [u64; 4],
+}
+
+impl TryFrom<Saved> for Stream {
+    type Error = &'static str;
+
+    /// All zeros is the one state that generates nothing but zeros: a draw below a number could wait for ever.
+    fn try_from(Saved { state }: Saved) -> Result<Self, &'static str> {
+        if state == [0; 4] { Err("a random stream without a set bit; the file is damaged") } else { Ok(Self { state }) }
+    }
 }
 
 impl Stream {
@@ -51,8 +66,8 @@ impl Stream {
     /// A standard normal number (Box–Muller). Each takes two uniforms and the second normal of the pair is discarded, so
     /// that the state is only the four words.
     pub fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
+        let radius = (-2.0 * libm::log(1.0 - self.uniform())).sqrt();
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
     }
 }
 
@@ -81,6 +96,12 @@ mod tests {
         assert_ne!(draw(1, "noise"), draw(1, "replay"));
         assert_ne!(draw(1, "noise"), draw(2, "noise"));
         assert_eq!(draw(1, "noise"), draw(1, "noise"));
+    }
+
+    #[test]
+    fn a_saved_stream_without_a_set_bit_is_refused() {
+        assert!(postcard::from_bytes::<Stream>(&[0; 4]).is_err());
+        assert!(postcard::from_bytes::<Stream>(&[0, 0, 1, 0]).is_ok());
     }
 
     #[test]

@@ -59,9 +59,12 @@ impl Ale {
 
     /// A game that the worker has just made; refuses one that is no console.
     pub fn new(options: &GymOptions, info: &EnvInfo, seed: u64) -> Result<Self, GymError> {
-        let [height, SCREEN_WIDTH] = info.shape[..] else {
-            let space = format!("a screen of {:?}", info.shape);
-            return Err(GymError::Observations { world: options.world.clone(), space });
+        let height = match info.shape[..] {
+            [height @ (210 | 250), SCREEN_WIDTH] if info.is_bytes => height,
+            _ => {
+                let space = format!("a screen of {:?}", info.shape);
+                return Err(GymError::Observations { world: options.world.clone(), space });
+            }
         };
         let profile = options.profile.spec();
         // The worker's screens are luma already.

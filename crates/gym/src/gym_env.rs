@@ -168,8 +168,9 @@ fn observe(space: &Space, worker: &Worker, world: &str, doing: &'static str, fra
 /// The environment's own rendering, if it has one.
 fn rendered(worker: &mut Worker) -> Result<Option<Picture>, GymError> {
     let header = worker.call(Request::Render, Payload::Nothing)?;
-    let rgb = worker.rest("render", header.number as usize)?;
+    let rgb = worker.picture(&header)?;
     let width = header.reward as usize;
     let height = (rgb.len() / 3).checked_div(width).unwrap_or(0);
-    Ok((0 < height).then_some(Picture { width, height, rgb }))
+    let is_whole = 0 < height && 3 * width * height == rgb.len();
+    Ok(is_whole.then_some(Picture { width, height, rgb }))
 }

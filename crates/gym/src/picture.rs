@@ -6,6 +6,9 @@ use sane_env::{Element, FrameSpace, Picture};
 const BAR: usize = 12;
 const BARS_HEIGHT: usize = 96;
 
+/// Numbers that are shown of a long vector.
+const MOST_BARS: usize = 200;
+
 pub(crate) fn picture_of(space: &FrameSpace, frame: &[u8]) -> Picture {
     let FrameSpace { channels, height, width, .. } = *space;
     if height == 1 && width == 1 {
@@ -31,6 +34,7 @@ fn shades(space: &FrameSpace, frame: &[u8]) -> Vec<f32> {
 
 /// A column per number, up or down from the middle; x/(1+|x|) maps any number into the picture.
 fn bars(numbers: &[f32]) -> Picture {
+    let numbers = &numbers[..numbers.len().min(MOST_BARS)];
     let (width, middle) = (BAR * numbers.len(), BARS_HEIGHT as f32 / 2.0);
     let mut rgb = vec![24; 3 * width * BARS_HEIGHT];
     for (i, pixel) in rgb.chunks_exact_mut(3).enumerate() {

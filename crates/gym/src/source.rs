@@ -32,11 +32,11 @@ impl GymSource {
         let kwargs = if by_profile { Ale::kwargs(options)? } else { options.kwargs.clone() };
         let mut worker = Worker::start(options)?;
         let info = worker.make(&id, &kwargs)?;
-        let actions = info.action_names();
-        if actions.is_empty() || usize::from(u16::MAX) < actions.len() {
-            let space = format!("of {} actions", actions.len());
+        if !(1..=usize::from(u16::MAX)).contains(&info.actions) {
+            let space = format!("of {} actions", info.actions);
             return Err(GymError::Actions { world: options.world.clone(), what: "an action space", space });
         }
+        let actions = info.action_names();
         let (frame, history, skip) = if by_profile {
             Ale::new(options, &info, 0)?;
             (Ale::frame(), HISTORY, options.profile.spec().frame_skip)

@@ -31,9 +31,10 @@ pub(crate) struct Space {
 }
 
 impl EnvInfo {
-    pub fn observation_bytes(&self) -> usize {
-        let element = if self.is_bytes { 1 } else { 4 };
-        element * self.shape.iter().product::<usize>()
+    /// Bytes of an observation, if they can be counted.
+    pub fn observation_bytes(&self) -> Option<usize> {
+        let element: usize = if self.is_bytes { 1 } else { 4 };
+        self.shape.iter().try_fold(element, |bytes, &side| bytes.checked_mul(side))
     }
 
     /// Names of the actions; their numbers if the environment has no names.

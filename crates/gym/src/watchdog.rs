@@ -4,6 +4,7 @@
 //! Time in which this process was itself stopped (Ctrl-Z, a debugger) does not count, since the worker is usually stopped
 //! with it.
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -13,7 +14,8 @@ use std::time::{Duration, Instant};
 /// Longest interval between two checks.
 const MAX_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A process and the time its reply has been awaited. Dropping the watchdog kills the process.
+/// A process, which leads a process group, and the time its reply has been awaited. Dropping the watchdog kills the group:
+/// what an environment has started ends with it.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     process: u32,
@@ -62,9 +64,11 @@ impl Watchdog {
         self.process
     }
 
-    /// The exit status of the process, if it has ended.
+    /// The exit status of the process, if it has ended; then the rest of its group has ended, too.
     pub fn status(&self) -> Option<ExitStatus> {
-        self.shared.child.lock().ok().and_then(|mut child| child.try_wait().ok().flatten())
+        let mut child = self.shared.child.lock().ok()?;
+        kill_group_of_ended(&child);
+        child.try_wait().ok().flatten()
     }
 
     pub fn kill(&self) {
@@ -75,7 +79,8 @@ impl Watchdog {
 impl Shared {
     fn kill(&self) {
         if let Ok(mut child) = self.child.lock() {
-            // Both fail only if the process has already ended.
+            // All fail only if the processes have already ended.
+            kill_group(&child);
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -86,6 +91,28 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Kills the group of a process that has not been reaped: until then its number belongs to no other group.
+fn kill_group(child: &Child) {
+    if let Some(group) = unreaped(child) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+fn kill_group_of_ended(child: &Child) {
+    let Some(group) = unreaped(child) else { return };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if matches!(waitid(WaitId::Pid(group), options), Ok(Some(_))) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// The process, if it runs or has ended without being reaped.
+fn unreaped(child: &Child) -> Option<Pid> {
+    let process = Pid::from_raw(i32::try_from(child.id()).ok()?)?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(process), options).is_ok().then_some(process)
 }
 
 fn check_repeatedly(shared: &Weak<Shared>, interval: Duration) {
@@ -123,10 +150,11 @@ impl Wait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::CommandExt;
     use std::process::Command;
 
     fn sleeper() -> Child {
-        Command::new("sleep").arg("100").spawn().unwrap()
+        Command::new("sleep").arg("100").process_group(0).spawn().unwrap()
     }
 
     #[test]

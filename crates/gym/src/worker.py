@@ -1,7 +1,9 @@
 """The worker of a world gym:ID: one process, one environment; requests in, observations out.
 
 It is started as `python -c`. Requests arrive on standard input, replies leave on the original standard output, in the
-format of protocol.rs; the first argument names a socket of the parent that carries no data.
+format of protocol.rs, after a line of random letters (the second argument): what was printed before it, by a module that
+the interpreter loads on its own, is not taken for a reply. The first argument names a socket of the parent that carries
+no data.
 """
 
 import os
@@ -12,7 +14,9 @@ requests, replies = os.dup(0), os.dup(1)
 os.set_blocking(requests, False)
 os.dup2(2, 1)
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-sys.stdout = sys.stderr
+sys.stdout = sys.__stdout__ = sys.stderr
+os.write(replies, sys.argv[2].encode())
+owner = os.getpid()
 
 import fcntl
 import importlib
@@ -22,13 +26,13 @@ import socket
 import struct
 import traceback
 
-# When the parent ends for any reason, its socket closes and the kernel sends SIGIO, which ends a process that does not
-# handle it, even one that hangs in an extension and never returns to the interpreter.
-signal.signal(signal.SIGIO, signal.SIG_DFL)
+# When the parent ends for any reason, its socket closes and the kernel kills the whole process group: also a worker that
+# hangs in an extension and never returns to the interpreter, and also what the environment has started.
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 lifeline = socket.socket(socket.AF_UNIX)
 lifeline.connect("\0" + sys.argv[1])
-fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+fcntl.fcntl(lifeline, getattr(fcntl, "F_SETSIG", 10), signal.SIGKILL)
 fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
 
 REQUEST = struct.Struct("<BBHQ")
@@ -149,6 +153,8 @@ class Session:
 
 
 def send(data):
+    if os.getpid() != owner:  # A copy of this process that an environment forked and did not end.
+        os._exit(1)
     sent = os.write(replies, data)
     while sent < len(data):
         sent += os.write(replies, memoryview(data)[sent:])
@@ -189,7 +195,13 @@ def send_text(status, value):
 def serve():
     session = None
     while True:
-        kind, options, action, number = REQUEST.unpack(receive(REQUEST.size))
+        try:
+            request = receive(REQUEST.size)
+        except SystemExit:  # The parent closed the pipe: it is done with the environment.
+            if session is not None:
+                session.env.close()
+            raise
+        kind, options, action, number = REQUEST.unpack(request)
         try:
             if kind == STEP:
                 session.step(options, action)

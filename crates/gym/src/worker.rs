@@ -3,6 +3,7 @@
 //!
 //! Messages go through pipes, which are faster than sockets; a [watchdog](crate::watchdog) kills a worker that does not
 //! reply. The process has its own process group, so that Ctrl-C reaches only this process, which saves a checkpoint first.
+//! The group ends with the worker, and the worker with this process. Dropping a worker closes its environment first.
 
 use crate::error::GymError;
 use crate::options::GymOptions;
@@ -14,6 +15,7 @@ use rustix::io::ioctl_fionbio;
 use sane_env::closest_name;
 use serde::Deserialize;
 use serde_json::json;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::hint::spin_loop;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -28,6 +30,18 @@ const SCRIPT: &str = include_str!("worker.py");
 
 /// How long a process whose pipes are closed may take to exit, so that its exit code is known.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long an environment may take to close before its process is killed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Bytes of the largest observation or picture that is accepted.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Bytes of the longest text that is accepted.
+const MOST_TEXT_BYTES: usize = 4 << 20;
+
+/// Bytes that may precede the first reply: what an interpreter prints before the worker has its descriptors.
+const MOST_NOISE_BYTES: usize = 1 << 16;
 
 /// How long a reply is polled for before this thread sleeps until it arrives.
 const POLL_TIME: Duration = Duration::from_micros(50);
@@ -46,8 +60,11 @@ pub(crate) struct Worker {
     python: String,
     timeout: Duration,
     watchdog: Watchdog,
-    requests: ChildStdin,
+    /// There until the worker is told to end.
+    requests: Option<ChildStdin>,
     replies: ChildStdout,
+    /// What the worker writes before its first reply, until it has been read.
+    greeting: Option<String>,
     /// Carries no data: it closes when this process ends, whereupon the kernel kills the worker.
     _lifeline: UnixListener,
     stderr: StderrTail,
@@ -62,7 +79,9 @@ impl Worker {
     /// Starts an interpreter with the worker script; no environment is made yet.
     pub fn start(options: &GymOptions) -> Result<Self, GymError> {
         let python = options.interpreter();
-        let (mut command, lifeline) = command(&python).map_err(|source| cannot_start(options, &python, source))?;
+        let greeting = greeting();
+        let started = command(&python, &greeting);
+        let (mut command, lifeline) = started.map_err(|source| cannot_start(options, &python, source))?;
         let mut child = command.spawn().map_err(|source| match source.kind() {
             ErrorKind::NotFound => GymError::NoPython { python: python.clone() },
             _ => cannot_start(options, &python, source),
@@ -75,8 +94,9 @@ impl Worker {
             python,
             timeout: options.timeout,
             watchdog: Watchdog::new(child, options.timeout),
-            requests,
+            requests: Some(requests),
             replies,
+            greeting: Some(greeting),
             _lifeline: lifeline,
             stderr: StderrTail::new(stderr),
             reply: vec![0; HEADER_BYTES],
@@ -90,13 +110,19 @@ impl Worker {
     pub fn make(&mut self, id: &str, kwargs: &toml::Table) -> Result<EnvInfo, GymError> {
         let request = json!({ "id": id, "kwargs": kwargs }).to_string();
         let header = self.call(Request::Make(&request), Payload::Nothing)?;
-        let text = self.rest("make", header.number as usize)?;
+        let text = self.rest("make", header.number, MOST_TEXT_BYTES)?;
         let info: EnvInfo = serde_json::from_slice(&text).map_err(|error| GymError::Raised {
             world: self.world.clone(),
             doing: "make",
             reason: format!("the worker's reply cannot be parsed: {error}"),
         })?;
-        self.observation_bytes = info.observation_bytes();
+        self.observation_bytes = match info.observation_bytes() {
+            Some(bytes) if bytes <= MOST_BYTES => bytes,
+            _ => {
+                let space = format!("observations of shape {:?}, more than {MOST_BYTES} bytes", info.shape);
+                return Err(GymError::Observations { world: self.world.clone(), space });
+            }
+        };
         self.reply.resize(HEADER_BYTES + self.observation_bytes, 0);
         self.fresh = true;
         Ok(info)
@@ -118,11 +144,15 @@ impl Worker {
 
     fn exchange(&mut self, request: Request<'_>, payload: Payload) -> Result<ReplyHeader, GymError> {
         let doing = request.name();
+        let Some(requests) = &mut self.requests else { return Err(self.lost(doing)) };
         let sent = match request {
-            Request::Make(text) => self.requests.write_all(&[&request.encode(payload), text.as_bytes()].concat()),
-            _ => self.requests.write_all(&request.encode(payload)),
+            Request::Make(text) => requests.write_all(&[&request.encode(payload), text.as_bytes()].concat()),
+            _ => requests.write_all(&request.encode(payload)),
         };
         sent.map_err(|_| self.lost(doing))?;
+        if let Some(greeting) = self.greeting.take() {
+            self.skip_to(&greeting, doing)?;
+        }
         let expected = match payload {
             Payload::Observation => HEADER_BYTES + self.observation_bytes,
             Payload::Nothing => HEADER_BYTES,
@@ -131,7 +161,8 @@ impl Worker {
         let header = ReplyHeader::decode(*self.reply.first_chunk().expect("the header was read"));
         if !header.ok {
             let mut text = self.reply[HEADER_BYTES..filled].to_vec();
-            text.extend(self.rest(doing, header.number as usize - text.len())?);
+            let left = header.number.saturating_sub_unsigned(text.len() as u32);
+            text.extend(self.rest(doing, left, MOST_TEXT_BYTES)?);
             return Err(self.reported_error(doing, &text));
         }
         while filled < expected {
@@ -145,8 +176,19 @@ impl Worker {
         &self.reply[HEADER_BYTES..]
     }
 
+    /// The bytes of a picture, as many as the header says.
+    pub fn picture(&mut self, header: &ReplyHeader) -> Result<Vec<u8>, GymError> {
+        self.rest("render", header.number, MOST_BYTES)
+    }
+
     /// `count` more bytes: a text or a picture.
-    pub fn rest(&mut self, doing: &'static str, count: usize) -> Result<Vec<u8>, GymError> {
+    fn rest(&mut self, doing: &'static str, count: i32, most: usize) -> Result<Vec<u8>, GymError> {
+        let Some(count) = usize::try_from(count).ok().filter(|&count| count <= most) else {
+            // What follows cannot be told apart from the next reply.
+            self.watchdog.kill();
+            let reason = format!("the worker announced {count} bytes, at most {most} are accepted");
+            return Err(GymError::Raised { world: self.world.clone(), doing, reason });
+        };
         let mut bytes = vec![0; count];
         self.set_read_mode(ReadMode::Blocking, doing)?;
         self.replies.read_exact(&mut bytes).map_err(|_| self.lost(doing))?;
@@ -181,6 +223,26 @@ impl Worker {
         }
         self.replies_fast = since.elapsed() < 2 * POLL_TIME;
         Ok(filled)
+    }
+
+    /// Reads up to the end of the greeting: what precedes it was printed, not replied.
+    fn skip_to(&mut self, greeting: &str, doing: &'static str) -> Result<(), GymError> {
+        self.set_read_mode(ReadMode::Blocking, doing)?;
+        let mut last = Vec::with_capacity(greeting.len());
+        let mut byte = [0];
+        for _ in 0..MOST_NOISE_BYTES {
+            self.replies.read_exact(&mut byte).map_err(|_| self.lost(doing))?;
+            if last.len() == greeting.len() {
+                last.remove(0);
+            }
+            last.push(byte[0]);
+            if last == greeting.as_bytes() {
+                return self.set_read_mode(ReadMode::Polling, doing);
+            }
+        }
+        self.watchdog.kill();
+        let reason = format!("the interpreter printed {MOST_NOISE_BYTES} bytes before the worker began");
+        Err(GymError::Raised { world: self.world.clone(), doing, reason })
     }
 
     fn set_read_mode(&mut self, mode: ReadMode, doing: &'static str) -> Result<(), GymError> {
@@ -234,6 +296,17 @@ impl Worker {
     }
 }
 
+impl Drop for Worker {
+    /// Lets the environment close; the watchdog then kills whatever is left.
+    fn drop(&mut self) {
+        drop(self.requests.take());
+        let since = Instant::now();
+        while self.watchdog.status().is_none() && since.elapsed() < CLOSE_TIMEOUT.min(self.timeout) {
+            sleep(Duration::from_millis(2));
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct WorkerError {
     kind: String,
@@ -241,13 +314,19 @@ struct WorkerError {
     known: Vec<String>,
 }
 
+/// A line that nothing prints by accident.
+fn greeting() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("sane worker {:016x}{:016x}\n", random(), random())
+}
+
 /// The command, and the socket whose closing ends the process.
-fn command(python: &str) -> io::Result<(Command, UnixListener)> {
+fn command(python: &str, greeting: &str) -> io::Result<(Command, UnixListener)> {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let name = format!("sane-gym-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
     let lifeline = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
     let mut command = Command::new(python);
-    command.args(["-c", SCRIPT, &name]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(["-c", SCRIPT, &name, greeting]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
     // Several workers run in parallel; thread pools in each of them would compete for the cores.
     for threads in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] {

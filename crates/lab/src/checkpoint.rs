@@ -1,7 +1,8 @@
 //! The checkpoints of a run: named sections and the replay, written so that a crash at any moment leaves one intact.
 //!
 //! ```text
-//! checkpoints/checkpoint-000000100000.toml        manifest: format, interactions, digests of all below and of itself
+//! checkpoints/checkpoint-000000100000.toml        manifest: format, interactions, the run's identity, digests of all below,
+//!                                                 of the records so far, and of itself
 //!             body-000000100000-5f3a….bin         the sections, end to end, and the replay's open segment
 //!             replay-000000000007-9be1….bin       a full segment of the replay: written once, shared by checkpoints
 //! ```
@@ -19,4 +20,5 @@ mod store;
 mod tests;
 
 pub use error::CheckpointError;
+pub use manifest::Entry;
 pub use store::{CheckpointStore, Loaded};

@@ -30,6 +30,15 @@ impl Clock {
         self.frames
     }
 
+    /// Whether the counters can be those of one run.
+    pub fn is_consistent(&self) -> bool {
+        let steps = self.steps.0;
+        steps <= i64::MAX as u64
+            && self.frames.0 <= steps.saturating_mul(1 << 16)
+            && self.episodes <= steps
+            && self.train_steps <= steps
+    }
+
     /// Counts an interaction of this many frames.
     pub fn tick(&mut self, frames: EnvFrames) {
         self.steps.0 += 1;

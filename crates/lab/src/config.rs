@@ -7,10 +7,8 @@ mod layers;
 
 pub use error::ConfigError;
 pub use keys::{Key, keys};
-#[cfg(test)]
-pub(crate) use layers::flat;
-pub(crate) use layers::unknown_agent;
 pub use layers::{Differences, Layers, differences, flatten_table, from_toml, merge_tables, to_toml};
+pub(crate) use layers::{differing, flat, unknown_agent};
 
 use sane_agent::{AgentConfig, Exploration};
 use sane_arcade::Profile;

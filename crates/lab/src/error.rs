@@ -5,11 +5,11 @@ use crate::config::{ConfigError, Differences};
 use crate::lock::LockError;
 use sane_agent::{AgentError, LearnError};
 use sane_arcade::RomError;
-use sane_env::{SnapshotError, WorldFault};
+use sane_env::{AgentSteps, SnapshotError, WorldFault};
 use sane_gym::GymError;
 use sane_record::RecordError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A run that could not be started, resumed, evaluated or read.
 #[derive(Debug, thiserror::Error)]
@@ -19,9 +19,15 @@ pub enum LabError {
     /// The agent does not fit the world, or a saved one does not fit the configuration.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// Learning diverged.
+    /// The agent's numbers are not finite.
     #[error(transparent)]
     Learn(#[from] LearnError),
+    /// Learning diverged during training; the last good checkpoint is intact.
+    #[error(
+        "{error}\nthe run diverged at interaction {interactions}; its last good checkpoint, of interaction {saved}, is \
+         intact. The same command would diverge again, bit for bit: choose other settings and start with --fresh"
+    )]
+    Diverged { error: LearnError, interactions: u64, saved: u64 },
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
@@ -58,6 +64,19 @@ pub enum LabError {
         path.display(), listed(differences)
     )]
     OtherRun { path: PathBuf, differences: Differences },
+    /// The folder holds the records of a run whose checkpoints are gone.
+    #[error(
+        "{} has records ({bytes} bytes of events.jsonl) but no checkpoint to continue them from; put back its \
+         checkpoints/, choose another folder with --out, or move the old run aside with --fresh",
+        path.display()
+    )]
+    RecordsWithoutCheckpoint { path: PathBuf, bytes: u64 },
+    /// The records are not those that a checkpoint was made with.
+    #[error("{reason}")]
+    Altered { reason: String },
+    /// The file holds no policy.
+    #[error("{} is not an exported policy: {reason}", path.display())]
+    NotAPolicy { path: PathBuf, reason: String },
     /// The folder holds no run.
     #[error("{} is not a run folder: it has no config.toml; `sane runs list` shows the runs below a folder", path.display())]
     NotARun { path: PathBuf },
@@ -69,6 +88,9 @@ pub enum LabError {
         "the checkpoint's section {section} cannot be read: {reason}; it was written by another version of the program"
     )]
     Section { section: &'static str, reason: String },
+    /// A checkpoint that is whole, and whose content no run of this configuration has.
+    #[error("the checkpoint at interaction {interactions} in {}: {source}", path.display())]
+    InCheckpoint { path: PathBuf, interactions: u64, source: Box<LabError> },
     /// The agent's noise does not depend on the state.
     #[error("{agent} has no σ(s); agents that have one: {}", agents.join(", "))]
     NoSigma { agent: String, agents: Vec<&'static str> },
@@ -87,6 +109,12 @@ impl From<GymError> for LabError {
 }
 
 impl LabError {
+    /// Names the checkpoint in which an error was found.
+    pub(crate) fn in_checkpoint(folder: &Path, interactions: AgentSteps) -> impl FnOnce(Self) -> Self {
+        let (path, interactions) = (folder.join("checkpoints"), interactions.0);
+        move |source| Self::InCheckpoint { path, interactions, source: Box::new(source) }
+    }
+
     /// For `map_err`: adds the operation and the path to an I/O error.
     pub(crate) fn io(operation: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

@@ -72,6 +72,7 @@ pub fn evaluate(
     progress: impl Fn(u64) + Sync,
     stop: &AtomicBool,
 ) -> Result<Option<EvaluationFinished>, LabError> {
+    trained.learner.require_finite()?;
     let board = Mutex::new(Board::default());
     let policy = trained.learner.policy();
     // A closure, so that the lock is released before the episode is played.
@@ -254,11 +255,13 @@ pub fn play_episode(
 ) -> Result<Episode, LabError> {
     let (mut rollout, mut noise) = start_evaluation_episode(source, start_seed, number)?;
     let mut episode = Episode::default();
+    policy.begin_episode();
     loop {
-        let decision = policy.act(rollout.state(), mode, &mut noise);
-        if let Some(risk) = rollout.world.ground_truth().and_then(|truth| truth.true_risk()) {
+        if let Some(risk) = rollout.true_risk() {
             episode.true_risk.add(risk);
+            policy.inform(rollout.state(), risk);
         }
+        let decision = policy.act(rollout.state(), mode, &mut noise);
         let view = View { state: rollout.state(), world: &*rollout.world, policy, episode: &episode };
         if !observe(&view, &decision) {
             episode.cut = true;
@@ -285,7 +288,9 @@ pub fn start_evaluation_episode(
     number: u64,
 ) -> Result<(Rollout, Stream), LabError> {
     let stream = |name: &str| Stream::named(start_seed, &format!("evaluation/{name}/{number}"));
-    let mut rollout = Rollout::new(source.make(stream("world").next_u64())?);
+    let mut world = source.make(stream("world").next_u64())?;
+    world.settle();
+    let mut rollout = Rollout::new(world);
     rollout.begin_episode(&mut stream("start"), None)?;
     Ok((rollout, stream("noise")))
 }

@@ -1,18 +1,21 @@
 //! Export of policies and states to safetensors files with PyTorch's names and layouts.
 
 use crate::LabError;
+use crate::config::{RunConfig, from_toml, to_toml};
 use crate::evaluate::play_episode;
 use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
+use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use sane_agent::{ActMode, Policy};
-use sane_env::Element;
+use sane_agent::{ActMode, NamedTensor, Policy};
+use sane_env::{Element, EnvSpec};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Writes the parameters of the online network and, as metadata, the description needed to use them.
 pub fn export_policy(trained: &TrainedAgent, path: &Path) -> Result<(), LabError> {
+    trained.learner.require_finite()?;
     let spec = trained.spec();
     let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = trained
         .learner
@@ -33,8 +36,46 @@ pub fn export_policy(trained: &TrainedAgent, path: &Path) -> Result<(), LabError
         ("actions".to_owned(), spec.actions.join(",")),
         ("input_divided_by".to_owned(), full_scale),
         ("strides".to_owned(), strides.join(",")),
+        // What `read_policy` makes the policy of.
+        (CONFIG.to_owned(), to_toml(&trained.config)),
+        (SPEC.to_owned(), serde_json::to_string(spec).expect("a specification is plain data")),
     ]);
     write(views, metadata, path)
+}
+
+const CONFIG: &str = "config";
+const SPEC: &str = "spec";
+
+/// A policy without its run: as [`export_policy`] wrote it.
+pub struct ExportedPolicy {
+    pub config: RunConfig,
+    pub spec: EnvSpec,
+    pub policy: Policy,
+}
+
+/// Reads a policy that [`export_policy`] wrote; its world is not needed.
+pub fn read_policy(path: &Path) -> Result<ExportedPolicy, LabError> {
+    let bytes = std::fs::read(path).map_err(LabError::io("read", path))?;
+    let refused = |reason: String| LabError::NotAPolicy { path: path.into(), reason };
+    let file = SafeTensors::deserialize(&bytes).map_err(|error| refused(error.to_string()))?;
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| refused(error.to_string()))?;
+    let text = |key: &str| {
+        let found = header.metadata().as_ref().and_then(|metadata| metadata.get(key).cloned());
+        found.ok_or_else(|| refused(format!("it has no metadata `{key}`; export it again with this version")))
+    };
+    let config = from_toml(&text(CONFIG)?, path)?;
+    let spec: EnvSpec = serde_json::from_str(&text(SPEC)?).map_err(|error| refused(error.to_string()))?;
+    let tensors: Vec<NamedTensor> = file
+        .tensors()
+        .into_iter()
+        .map(|(name, view)| NamedTensor {
+            name,
+            shape: view.shape().to_vec(),
+            values: view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
+        })
+        .collect();
+    let policy = Policy::new(&config.learner, &spec, &tensors)?;
+    Ok(ExportedPolicy { config, spec, policy })
 }
 
 /// Plays without noise from the starts of `start_seed` and writes the first `count` states with their action values
@@ -142,9 +183,9 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(file(), first);
         }
-        let read = safetensors::SafeTensors::deserialize(&first).expect("it is still such a file");
+        let read = SafeTensors::deserialize(&first).expect("it is still such a file");
         assert_eq!(read.tensor("a").unwrap().data(), values);
-        let (_, header) = safetensors::SafeTensors::read_metadata(&first).unwrap();
+        let (_, header) = SafeTensors::read_metadata(&first).unwrap();
         assert_eq!(header.metadata().as_ref().unwrap()["key 7"], "value 7");
     }
 }

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn filming_changes_neither_the_events_nor_the_state() {
-        let (filmed, digest) = trained(1, "sane");
+        let (filmed, digest) = trained(3_600, "sane");
         let (unfilmed, expected) = trained(0, "sane");
         assert_eq!(digest, expected);
         let events = |folder: &tempfile::TempDir| fs::read(folder.path().join("events.jsonl")).unwrap();
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_film_shows_whole_episodes_with_an_entry_for_each_picture() {
-        let (folder, _) = trained(1, "sane");
+        let (folder, _) = trained(3_600, "sane");
         let (head, rgb) = read_film(&folder.path().join("film.bin")).unwrap();
         let length = head.action.len();
         assert!((MIN_LENGTH..=MAX_LENGTH).contains(&length) && !head.cut);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_agent_without_sigma_has_none_in_its_film() {
-        let (folder, _) = trained(1, "eps-greedy");
+        let (folder, _) = trained(3_600, "eps-greedy");
         let (head, _) = read_film(&folder.path().join("film.bin")).unwrap();
         assert!(head.sigma.is_empty() && head.explored.contains(&true));
     }

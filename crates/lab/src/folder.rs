@@ -6,33 +6,39 @@
 //! checkpoints/  the whole state, the last two       evaluations.jsonl  results of `sane eval`
 //! film.bin      the newest recorded episode         tensorboard/       the same numbers for TensorBoard
 //! ```
+//!
+//! A new run begins with a checkpoint, before its first record: records without a checkpoint are those of a run that lost it,
+//! and are never written over.
 
 use crate::LabError;
-use crate::checkpoint::{CheckpointStore, Loaded};
+use crate::checkpoint::{CheckpointStore, Entry, Loaded};
 use crate::config::{RunConfig, differences, from_toml, to_toml};
 use crate::film::FilmRecorder;
+use crate::identity::{FREE_KEYS, RunIdentity};
 use crate::lock::FolderLock;
 use crate::machine::{machine, resident_bytes, unix_seconds};
 use crate::observer::Observer;
 use crate::run::{Digest, Run, Sections, encode, not_bit_exact};
+use crate::set_aside::{MARKER, move_aside};
 use crate::timer::Lap;
 use crate::world::WorldSource;
-use sane_agent::Decision;
+use sane_agent::{Decision, LearnError};
 use sane_env::{AgentSteps, WorldFault};
-use sane_record::{EvaluationFinished, Event, Histogram, IntervalFinished, JsonlFile, StopReason, TensorBoard, Timing};
+use sane_record::{
+    Disk, EvaluationFinished, Event, Histogram, IntervalFinished, JsonlFile, RealDisk, RecordError, StopReason,
+    TensorBoard, Timing, append_jsonl, digest_of_file, read_plain_text, replace_file,
+};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Keys that may change when a run is resumed: they set its length and what is saved, not what is computed.
-const FREE_KEYS: [&str; 5] = [
-    "training.total_interactions",
-    "record.checkpoint_interval",
-    "record.film_interval",
-    "world.python",
-    "world.timeout_seconds",
-];
+/// The record that checkpoints cover.
+const EVENTS: &str = "events.jsonl";
+
+/// A larger file is no configuration.
+const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
 /// What to do with a run that the folder already holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +55,10 @@ pub struct OpenRun {
     pub run: Run,
     /// Its files.
     pub files: RunFiles,
-    /// Messages for the user: where the old run was moved, which checkpoint was damaged.
+    /// Messages for the user: where the old run was moved, what may differ after a resume.
     pub notes: Vec<String>,
+    /// Damage that was found: checkpoints that cannot be used.
+    pub warnings: Vec<String>,
 }
 
 /// The open files of a run.
@@ -69,16 +77,27 @@ pub fn default_folder(config: &RunConfig) -> PathBuf {
 
 /// Opens `folder` for training: a new run, or the existing one if its configuration is the same.
 pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: Start) -> Result<OpenRun, LabError> {
+    open_run_on(RealDisk::shared(), folder, config, source, start)
+}
+
+/// As [`open_run`], writing to this disk.
+pub(crate) fn open_run_on(
+    disk: Arc<dyn Disk>,
+    folder: &Path,
+    config: &RunConfig,
+    source: &WorldSource,
+    start: Start,
+) -> Result<OpenRun, LabError> {
     config.check()?;
     let mut notes = Vec::new();
-    fs::create_dir_all(folder).map_err(LabError::io("create", folder))?;
+    disk.create_folder(folder).map_err(LabError::io("create", folder))?;
     let mut lock = FolderLock::acquire(folder)?;
-    if start == Start::Fresh && folder.join("config.toml").exists() {
+    if start == Start::Fresh && holds_run(folder) {
         // The lock moves with the folder; a new one is taken in the new folder.
         drop(lock);
-        let aside = move_aside(folder)?;
+        let aside = move_aside(&*disk, folder)?;
         notes.push(format!("the old run is now in {}", aside.display()));
-        fs::create_dir_all(folder).map_err(LabError::io("create", folder))?;
+        disk.create_folder(folder).map_err(LabError::io("create", folder))?;
         lock = FolderLock::acquire(folder)?;
     }
     if folder.join("config.toml").exists() {
@@ -90,32 +109,57 @@ pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: 
     }
     let world = source.make(config.seed)?;
     let not_bit_exact = not_bit_exact(&config.world, &*world);
-    write_config(folder, config, not_bit_exact)?;
-    let mut checkpoints = CheckpointStore::open(&folder.join("checkpoints"))?;
+    let identity = RunIdentity::of(config);
+    let mut checkpoints = CheckpointStore::open(&folder.join("checkpoints"), identity, Arc::clone(&disk))?;
     let loaded = checkpoints.load_latest(config.replay.capacity, world.spec())?;
-    notes.extend(checkpoints.warnings());
+    let warnings = checkpoints.warnings();
+    if loaded.is_none() {
+        refuse_records_without_checkpoint(folder)?;
+    }
+    let events = loaded.as_ref().and_then(|loaded| loaded.records.iter().find(|record| record.name == EVENTS).cloned());
     let (run, positions, saved_at) = match loaded {
-        Some(Loaded { interactions, sections, replay }) => {
+        Some(Loaded { interactions, sections, replay, .. }) => {
             let sections = Sections(sections);
-            let positions: Positions = sections.get("journal")?;
-            let mut run = Run::restore(config, source, &sections, replay)?;
+            let restored = sections
+                .get("journal")
+                .and_then(|positions: Positions| Ok((Run::restore(config, source, &sections, replay)?, positions)));
+            let (mut run, positions) = restored.map_err(LabError::in_checkpoint(folder, interactions))?;
             run.resume()?;
             notes.extend(not_bit_exact.map(|why| format!("not bit-exact: {why}")));
             (run, positions, Some(interactions))
         }
         None => (Run::new(config, source)?, Positions::default(), None),
     };
-    let journal = Journal::resume(folder, positions)?;
+    // The first change to the folder of a run that exists: until here it may be refused.
+    let journal = Journal::resume(&disk, folder, positions, events.as_ref())?;
+    write_config(&*disk, folder, config, not_bit_exact)?;
     let films = FilmRecorder::new(folder, config.record.film_interval);
     let mut files = RunFiles { checkpoints, journal, films, saved_at, lock };
+    // The folder is that of a current run, whatever it was before.
+    let _ = disk.remove(&folder.join(MARKER));
     files.journal.process_started(run.clock.steps().0)?;
-    Ok(OpenRun { run, files, notes })
+    if saved_at.is_none() {
+        files.checkpoint(&run)?;
+    }
+    Ok(OpenRun { run, files, notes, warnings })
+}
+
+/// Whether there is anything of a run in the folder that a new run would write over.
+fn holds_run(folder: &Path) -> bool {
+    ["config.toml", EVENTS, "checkpoints"].iter().any(|name| fs::symlink_metadata(folder.join(name)).is_ok())
+}
+
+fn refuse_records_without_checkpoint(folder: &Path) -> Result<(), LabError> {
+    match fs::metadata(folder.join(EVENTS)).map_or(0, |found| found.len()) {
+        0 => Ok(()),
+        bytes => Err(LabError::RecordsWithoutCheckpoint { path: folder.into(), bytes }),
+    }
 }
 
 /// The configuration of the run in `folder`.
 pub fn read_config(folder: &Path) -> Result<RunConfig, LabError> {
     let path = folder.join("config.toml");
-    match fs::read_to_string(&path) {
+    match read_plain_text(&path, LARGEST_CONFIG_BYTES) {
         Ok(text) => Ok(from_toml(&text, &path)?),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(LabError::NotARun { path: folder.into() })
@@ -126,23 +170,45 @@ pub fn read_config(folder: &Path) -> Result<RunConfig, LabError> {
 
 /// The run in `folder` at its newest checkpoint, or at that of `interactions`; writes nothing.
 pub fn read_run(folder: &Path, source: &WorldSource, interactions: Option<AgentSteps>) -> Result<Run, LabError> {
+    Ok(inspect_run(folder, source, interactions)?.0)
+}
+
+/// As [`read_run`], and the damage that was found: checkpoints that were skipped, records that were altered; one sentence each.
+pub fn inspect_run(
+    folder: &Path,
+    source: &WorldSource,
+    interactions: Option<AgentSteps>,
+) -> Result<(Run, Vec<String>), LabError> {
     let config = read_config(folder)?;
     let world = source.make(config.seed)?;
-    let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"))?;
+    let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"), RunIdentity::of(&config))?;
     let capacity = config.replay.capacity;
     let loaded = match interactions {
         Some(wanted) => Some(checkpoints.load(wanted, capacity, world.spec())?),
         None => checkpoints.load_latest(capacity, world.spec())?,
     };
     let loaded = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
-    Run::restore(&config, source, &Sections(loaded.sections), loaded.replay)
+    let mut warnings = checkpoints.warnings();
+    warnings.extend(altered_records(folder, &loaded.records));
+    let restored = Run::restore(&config, source, &Sections(loaded.sections), loaded.replay);
+    Ok((restored.map_err(LabError::in_checkpoint(folder, loaded.interactions))?, warnings))
 }
 
-/// Appends the result of an evaluation to `evaluations.jsonl`.
+/// Appends the result of an evaluation to `evaluations.jsonl`; several processes may do so at once.
 pub fn record_evaluation(folder: &Path, result: &EvaluationFinished) -> Result<(), LabError> {
-    let mut file = JsonlFile::append(folder.join("evaluations.jsonl"))?;
-    file.write(&Event::EvaluationFinished(result.clone()))?;
-    Ok(file.sync()?)
+    Ok(append_jsonl(&folder.join("evaluations.jsonl"), &Event::EvaluationFinished(result.clone()))?)
+}
+
+/// What is wrong with the records that a checkpoint covers, if anything: one sentence.
+pub(crate) fn altered_records(folder: &Path, records: &[Entry]) -> Option<String> {
+    records.iter().find_map(|record| {
+        let path = folder.join(&record.name);
+        match digest_of_file(&path, record.bytes) {
+            Ok(digest) if digest == record.blake3 => None,
+            Ok(_) => Some(RecordError::Altered { path, bytes: record.bytes }.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
+    })
 }
 
 impl RunFiles {
@@ -186,12 +252,15 @@ impl RunFiles {
         if self.saved_at == Some(now) {
             return Ok(());
         }
+        if let Err(error) = run.learner.require_finite() {
+            return Err(self.diverge(run, error));
+        }
         self.lock.check()?;
         // Records first: a checkpoint must never name a position behind the end of a file.
-        let positions = self.journal.sync()?;
+        let (positions, events) = self.journal.sync()?;
         let mut sections = run.sections();
         sections.0.push(("journal".to_owned(), encode(&positions)));
-        self.checkpoints.save(now, &sections.0, &run.replay)?;
+        self.checkpoints.save(now, &sections.0, &run.replay, vec![events])?;
         self.saved_at = Some(now);
         Ok(())
     }
@@ -211,6 +280,15 @@ impl RunFiles {
         match saved {
             Ok(_) => LabError::Interrupted { fault, interactions: run.clock.steps().0 },
             Err(error) => error,
+        }
+    }
+
+    /// Records that learning diverged: nothing of it is saved, the last checkpoint stays. Returns the error to end with.
+    pub fn diverge(&mut self, run: &Run, error: LearnError) -> LabError {
+        let (interactions, saved) = (run.clock.steps().0, self.saved_at.map_or(0, |saved| saved.0));
+        match self.close(run, StopReason::Diverged) {
+            Ok(_) => LabError::Diverged { error, interactions, saved },
+            Err(unrecorded) => unrecorded,
         }
     }
 
@@ -240,12 +318,19 @@ struct Positions {
 }
 
 impl Journal {
-    /// Opens the records in `folder` and truncates them to `positions`.
-    fn resume(folder: &Path, positions: Positions) -> Result<Self, LabError> {
+    /// Opens the records in `folder` and truncates them to `positions`; events that are not those of the checkpoint are an
+    /// error.
+    fn resume(
+        disk: &Arc<dyn Disk>,
+        folder: &Path,
+        positions: Positions,
+        events: Option<&Entry>,
+    ) -> Result<Self, LabError> {
+        let (disk, expected) = (|| Arc::clone(disk), events.map(|events| &events.blake3[..]));
         Ok(Self {
-            events: JsonlFile::resume(folder.join("events.jsonl"), positions.events)?,
-            timings: JsonlFile::append(folder.join("timings.jsonl"))?,
-            board: TensorBoard::resume(&folder.join("tensorboard"), positions.board)?,
+            events: JsonlFile::resume_on(disk(), folder.join(EVENTS), positions.events, expected)?,
+            timings: JsonlFile::append_on(disk(), folder.join("timings.jsonl"))?,
+            board: TensorBoard::resume_on(disk(), &folder.join("tensorboard"), positions.board)?,
         })
     }
 
@@ -253,11 +338,13 @@ impl Journal {
         self.events.position() == 0
     }
 
-    /// Syncs the files and returns their lengths, for a checkpoint.
-    fn sync(&mut self) -> Result<Positions, LabError> {
+    /// Syncs the files and returns their lengths and the digest of the events, for a checkpoint.
+    fn sync(&mut self) -> Result<(Positions, Entry), LabError> {
         self.events.sync()?;
+        self.timings.sync()?;
         self.board.sync()?;
-        Ok(Positions { events: self.events.position(), board: self.board.position() })
+        let events = Entry { name: EVENTS.into(), bytes: self.events.position(), blake3: self.events.digest() };
+        Ok((Positions { events: self.events.position(), board: self.board.position() }, events))
     }
 
     /// Writes an event, and its numbers for TensorBoard.
@@ -309,6 +396,7 @@ impl Journal {
             from_interactions,
             threads: rayon::current_num_threads() as u64,
             version: env!("CARGO_PKG_VERSION").into(),
+            kernel: sane_nn::Kernel::detect().name().into(),
         })?;
         self.timing(&machine())
     }
@@ -336,12 +424,22 @@ fn interval_points(interval: &IntervalFinished) -> Vec<(&'static str, f64)> {
         ("learning/q", interval.q_mean),
         ("learning/target", interval.target_mean),
         ("learning/gradient_norm", interval.gradient_norm_mean),
+        ("learning/td_loss", interval.bound.map(|bound| bound.td_loss_mean)),
+        ("learning/kl_sigma", interval.bound.map(|bound| bound.kl_sigma_mean)),
+        ("learning/kl_means", interval.bound.map(|bound| bound.kl_means_mean)),
+        ("exploration/kl_weight", interval.bound.map(|bound| bound.kl_weight_mean)),
+        ("exploration/q_noise", interval.bound.map(|bound| bound.q_noise_mean)),
+        ("exploration/gap", interval.bound.map(|bound| bound.gap_mean)),
         ("exploration/epsilon", interval.epsilon),
         ("exploration/effective", interval.effective_exploration_share),
+        ("exploration/changed_actions", interval.changed_action_share),
+        ("exploration/changed_actions_risky", interval.by_risk.and_then(|by_risk| by_risk.changed_share_risky)),
+        ("exploration/changed_actions_other", interval.by_risk.and_then(|by_risk| by_risk.changed_share_other)),
         ("exploration/sigma_mean", interval.sigma.map(|sigma| sigma.mean_abs)),
         ("exploration/sigma_min", interval.sigma.map(|sigma| sigma.min_abs)),
         ("exploration/sigma_max", interval.sigma.map(|sigma| sigma.max_abs)),
         ("module/live_units", module.map(|module| module.live_units_share)),
+        ("module/dead_states", module.and_then(|module| module.dead_states_share)),
         ("module/sigma_spread", module.map(|module| module.sigma_spread_abs)),
         ("module/sigma_negative", module.map(|module| module.sigma_negative_share)),
         ("progress/return_mean_last_100", interval.return_mean_last_100),
@@ -350,24 +448,16 @@ fn interval_points(interval: &IntervalFinished) -> Vec<(&'static str, f64)> {
     known.into_iter().filter_map(|(tag, value)| Some((tag, value?))).collect()
 }
 
-/// Writes a temporary file and renames it: a reader sees the old text or the new one.
-fn write_config(folder: &Path, config: &RunConfig, not_bit_exact: Option<&str>) -> Result<(), LabError> {
+fn write_config(
+    disk: &dyn Disk,
+    folder: &Path,
+    config: &RunConfig,
+    not_bit_exact: Option<&str>,
+) -> Result<(), LabError> {
     let mark = not_bit_exact.map(|why| format!("# not bit-exact: {why}\n")).unwrap_or_default();
     let (path, text) = (folder.join("config.toml"), mark + &to_toml(config));
-    if fs::read_to_string(&path).is_ok_and(|existing| existing == text) {
+    if read_plain_text(&path, LARGEST_CONFIG_BYTES).is_ok_and(|existing| existing == text) {
         return Ok(());
     }
-    let temporary = folder.join("config.toml.new");
-    fs::write(&temporary, text).map_err(LabError::io("write", &temporary))?;
-    fs::rename(&temporary, &path).map_err(LabError::io("rename", &temporary))
-}
-
-fn move_aside(folder: &Path) -> Result<PathBuf, LabError> {
-    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let aside = (1..)
-        .map(|number| folder.with_file_name(format!("{name}.old-{number}")))
-        .find(|aside| !aside.exists())
-        .expect("numbers do not run out");
-    fs::rename(folder, &aside).map_err(LabError::io("move aside", folder))?;
-    Ok(aside)
+    replace_file(disk, &folder.join("config.toml.new"), &path, &[text.as_bytes()]).map_err(LabError::io("write", &path))
 }

@@ -45,6 +45,11 @@ impl Rollout {
         self.stack.state()
     }
 
+    /// The true risk of the state, in worlds that know it.
+    pub fn true_risk(&self) -> Option<f64> {
+        self.world.ground_truth().and_then(|truth| truth.true_risk())
+    }
+
     /// Resets the world; its first frame fills the whole stack.
     pub fn begin_episode(&mut self, starts: &mut Stream, replay: Option<&mut Replay>) -> Result<(), WorldFault> {
         self.world.reset(starts, &mut self.frame)?;

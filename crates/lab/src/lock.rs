@@ -10,9 +10,13 @@
 //! renewed every 10 s     owner stops after 30 s without renewal     others may take it after 45 s without renewal
 //! ```
 //!
-//! The age of a lease is measured by one clock, that of the file system, against a file written at the moment of the check.
+//! The age of a lease is measured by one clock, that of the file system, against a file written at the moment of the check. A
+//! lease from the future, as after a clock that was set back, is stamped with the present, so that it expires like any other.
+//! The owner counts by two clocks, one that does not jump and one that does not stand still while a machine is suspended.
+//! A process that takes over an expired lease, or wakes up with one, looks again after a moment: of two that wrote, one stays.
 
 use crate::machine::host;
+use sane_record::{Disk, RealDisk, open_plain, read_plain_text, replace_file};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -64,6 +68,7 @@ impl FolderLock {
     pub fn acquire(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("lock");
         let failed = |source| LockError::Io { path: path.clone(), source };
+        move_odd_things_aside(&path).map_err(failed)?;
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = open.map_err(failed)?;
         match file.try_lock() {
@@ -88,11 +93,37 @@ impl FolderLock {
 
     /// The process that holds this folder, if any.
     pub fn holder(folder: &Path) -> Option<String> {
-        let mut file = File::open(folder.join("lock")).ok()?;
+        let mut file = open_plain(&folder.join("lock")).ok()?;
         // A shared lock, so that two queries at once do not take each other for the holder.
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => Some(written_holder(&mut file)),
             _ => holder_elsewhere(folder),
+        }
+    }
+}
+
+/// Says that a process evaluates the run in a folder; several may at once. It ends with its process.
+#[derive(Debug)]
+pub struct EvaluationLock {
+    _file: File,
+}
+
+impl EvaluationLock {
+    /// Announces an evaluation; `None` where the folder cannot be written, as in an archive.
+    pub fn announce(folder: &Path) -> Option<Self> {
+        let mut file = RealDisk.open(&folder.join("evaluating")).ok()?;
+        file.lock_shared().ok()?;
+        // Shown to people only.
+        let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", this_process()));
+        Some(Self { _file: file })
+    }
+
+    /// A process that evaluates the run in this folder, if any does.
+    pub fn holder(folder: &Path) -> Option<String> {
+        let mut file = open_plain(&folder.join("evaluating")).ok()?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Some(written_holder(&mut file)),
+            _ => None,
         }
     }
 }
@@ -102,9 +133,12 @@ pub fn this_process() -> String {
     format!("process {} on {}", std::process::id(), host())
 }
 
+/// A longer lock or lease is none: they hold the names of a process and its machine.
+const LARGEST_BYTES: u64 = 4096;
+
 fn written_holder(file: &mut File) -> String {
     let mut text = String::new();
-    match file.read_to_string(&mut text) {
+    match file.take(LARGEST_BYTES).read_to_string(&mut text) {
         Ok(_) if !text.trim().is_empty() => text.trim().into(),
         _ => "another process".into(),
     }
@@ -116,12 +150,15 @@ struct LeaseTerms {
     renewed_every: Duration,
     owner_stops_after: Duration,
     others_take_after: Duration,
+    /// After taking an expired lease: until another that did the same must have written.
+    settles_after: Duration,
 }
 
 const TERMS: LeaseTerms = LeaseTerms {
     renewed_every: Duration::from_secs(10),
     owner_stops_after: Duration::from_secs(30),
     others_take_after: Duration::from_secs(45),
+    settles_after: Duration::from_secs(1),
 };
 
 /// The right to write a folder across machines, renewed by a thread; dropping it removes it.
@@ -137,8 +174,27 @@ struct LeaseFile {
     folder: PathBuf,
     owner: String,
     terms: LeaseTerms,
-    renewed: Mutex<Instant>,
+    renewed: Mutex<Moment>,
     lost: AtomicBool,
+}
+
+/// A point in time by two clocks: one that never jumps, and one that runs on while the machine is suspended.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    steady: Instant,
+    wall: SystemTime,
+}
+
+impl Moment {
+    fn now() -> Self {
+        Self { steady: Instant::now(), wall: SystemTime::now() }
+    }
+
+    /// Whether less time than `limit` has passed since, by both clocks. A wall clock that was set back counts as much time:
+    /// then the lease is looked at, which costs nothing.
+    fn is_within(&self, limit: Duration) -> bool {
+        self.steady.elapsed() < limit && self.wall.elapsed().is_ok_and(|passed| passed < limit)
+    }
 }
 
 impl Lease {
@@ -148,12 +204,18 @@ impl Lease {
     }
 
     fn take_on(folder: &Path, owner: &str, terms: LeaseTerms) -> Result<Self, LockError> {
-        if let Some(holder) = foreign_holder(folder, terms)? {
-            return Err(LockError::InUse { folder: folder.into(), holder });
-        }
-        let (renewed, lost) = (Mutex::new(Instant::now()), AtomicBool::new(false));
+        let was_taken = match found_lease(folder, terms)? {
+            Found::Foreign { holder } => return Err(LockError::InUse { folder: folder.into(), holder }),
+            Found::Expired => true,
+            Found::None => false,
+        };
+        let (renewed, lost) = (Mutex::new(Moment::now()), AtomicBool::new(false));
         let file = Arc::new(LeaseFile { folder: folder.into(), owner: lease_text(owner), terms, renewed, lost });
+        move_odd_things_aside(&file.path()).map_err(|source| LockError::Io { path: file.path(), source })?;
         file.write()?;
+        if was_taken && !file.is_ours_after_a_moment() {
+            return Err(LockError::InUse { folder: folder.into(), holder: file.written_owner() });
+        }
         let (quit, quitting) = mpsc::channel();
         let renewing = Arc::clone(&file);
         let renewer = thread::spawn(move || {
@@ -186,23 +248,62 @@ impl Drop for Lease {
 
 /// The process on another machine that holds an unexpired lease of this folder.
 fn holder_elsewhere(folder: &Path) -> Option<String> {
-    foreign_holder(folder, TERMS).ok().flatten()
+    match found_lease(folder, TERMS) {
+        Ok(Found::Foreign { holder }) => Some(holder),
+        _ => None,
+    }
 }
 
-fn foreign_holder(folder: &Path, terms: LeaseTerms) -> Result<Option<String>, LockError> {
+/// The lease that is in a folder.
+enum Found {
+    /// None, or one of this machine: there the lock suffices, it ends with its process.
+    None,
+    /// One that another machine may still hold.
+    Foreign { holder: String },
+    /// One that no machine has renewed in time.
+    Expired,
+}
+
+fn found_lease(folder: &Path, terms: LeaseTerms) -> Result<Found, LockError> {
     let path = folder.join("lease");
     let failed = |source| LockError::Io { path: path.clone(), source };
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(failed)?,
+    let text = match read_plain_text(&path, LARGEST_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::None),
+        // What cannot be read expires like a lease of an unknown machine.
+        other => other.unwrap_or_default(),
     };
-    // On this machine the lock suffices: it ends with its process.
     if text.lines().nth(1) == Some(machine().as_str()) {
-        return Ok(None);
+        return Ok(Found::None);
     }
-    let age = age(folder, &path).map_err(failed)?;
     let holder = text.lines().next().unwrap_or("another machine").to_owned();
-    Ok((age < terms.others_take_after).then(|| format!("{holder} (seen {:.0} s ago)", age.as_secs_f64())))
+    let (now, written) = times(folder, &path).map_err(failed)?;
+    match now.duration_since(written) {
+        Ok(age) if terms.others_take_after <= age => Ok(Found::Expired),
+        Err(ahead) if Duration::from_secs(1) < ahead.duration() => {
+            // From the future: stamped with the present, it expires unless its owner renews it. What cannot be stamped is
+            // no file, so no owner renews it.
+            if open_plain(&path).and_then(|file| file.set_modified(now)).is_err() {
+                return Ok(Found::Expired);
+            }
+            let free = terms.others_take_after.as_secs();
+            let reason = format!("its time stamp is in the future; free in {free} s if it is not renewed");
+            Ok(Found::Foreign { holder: format!("{holder} ({reason})") })
+        }
+        age => {
+            let seconds = age.unwrap_or_default().as_secs_f64();
+            Ok(Found::Foreign { holder: format!("{holder} (seen {seconds:.0} s ago)") })
+        }
+    }
+}
+
+/// Renames what is in the place of a lock or a lease but is no plain file, and deletes nothing.
+fn move_odd_things_aside(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => {
+            fs::rename(path, path.with_added_extension(format!("no-file-{}", std::process::id())))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl LeaseFile {
@@ -212,47 +313,69 @@ impl LeaseFile {
 
     /// Writes a temporary file and renames it, so that no reader sees a partial file.
     fn write(&self) -> Result<(), LockError> {
-        let begun = Instant::now();
+        let begun = Moment::now();
         let temporary = self.folder.join(format!("lease.new-{}", std::process::id()));
-        let written = File::create(&temporary)
-            .and_then(|mut file| file.write_all(self.owner.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&temporary, self.path()));
-        written.map_err(|source| LockError::Io { path: self.path(), source })?;
+        replace_file(&RealDisk, &temporary, &self.path(), &[self.owner.as_bytes()])
+            .map_err(|source| LockError::Io { path: self.path(), source })?;
         // Counted from before the write, since the file's time stamp may be from any moment of it.
         *self.renewed.lock().expect("no holder of this mutex panics") = begun;
         Ok(())
     }
 
+    fn text(&self) -> io::Result<String> {
+        read_plain_text(&self.path(), LARGEST_BYTES)
+    }
+
     fn is_ours(&self) -> bool {
-        fs::read_to_string(self.path()).is_ok_and(|text| text == self.owner)
+        self.text().is_ok_and(|text| text == self.owner)
+    }
+
+    /// Whether it still is when another that wrote at the same time has done so.
+    fn is_ours_after_a_moment(&self) -> bool {
+        let start = Instant::now();
+        while self.is_ours() {
+            if self.terms.settles_after <= start.elapsed() {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(20).min(self.terms.settles_after));
+        }
+        false
+    }
+
+    /// The owner as the file names it.
+    fn written_owner(&self) -> String {
+        let holder = self.text().ok().and_then(|text| text.lines().next().map(str::to_owned));
+        holder.unwrap_or_else(|| "no other process yet".into())
     }
 
     fn renew(&self) {
-        match fs::read_to_string(self.path()) {
+        match self.text() {
             Ok(text) if text == self.owner => {
+                let in_time = self.is_fresh();
                 // A failed write may succeed at the next renewal; the owner's clock decides when to stop.
-                let _ = self.write();
+                let written = self.write();
+                if !in_time && written.is_ok() && !self.is_ours_after_a_moment() {
+                    self.lost.store(true, Ordering::Relaxed);
+                }
             }
             Ok(_) => self.lost.store(true, Ordering::Relaxed),
             Err(_) => {}
         }
     }
 
+    fn is_fresh(&self) -> bool {
+        self.renewed.lock().expect("no holder of this mutex panics").is_within(self.terms.owner_stops_after)
+    }
+
     fn check(&self) -> Result<(), LockError> {
-        let is_fresh =
-            || self.renewed.lock().expect("no holder of this mutex panics").elapsed() < self.terms.owner_stops_after;
-        if !is_fresh() {
+        if !self.is_fresh() {
             // A process that was suspended keeps its lease if no other machine has taken it.
             self.renew();
         }
-        if is_fresh() && !self.lost.load(Ordering::Relaxed) {
+        if self.is_fresh() && !self.lost.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let holder = fs::read_to_string(self.path()).ok().and_then(|text| text.lines().next().map(str::to_owned));
-        Err(LockError::Lost {
-            folder: self.folder.clone(),
-            holder: holder.unwrap_or_else(|| "no other process yet".into()),
-        })
+        Err(LockError::Lost { folder: self.folder.clone(), holder: self.written_owner() })
     }
 }
 
@@ -267,13 +390,13 @@ fn machine() -> String {
     format!("{} {}", host(), boot.trim())
 }
 
-/// Age of a file by the clock of its file system.
-fn age(folder: &Path, path: &Path) -> io::Result<Duration> {
+/// The present and the time at which a file was written, both by the clock of its file system.
+fn times(folder: &Path, path: &Path) -> io::Result<(SystemTime, SystemTime)> {
     let probe = folder.join(format!("lease.now-{}", std::process::id()));
     File::create(&probe)?.write_all(b"now")?;
     let now = fs::metadata(&probe)?.modified()?;
     fs::remove_file(&probe)?;
-    Ok(now.duration_since(fs::metadata(path)?.modified()?).unwrap_or(Duration::ZERO))
+    Ok((now, fs::symlink_metadata(path)?.modified()?))
 }
 
 #[cfg(test)]
@@ -281,7 +404,8 @@ mod tests {
     use super::*;
 
     /// Renewed often, with the usual time to expire, so that slow disks do not fail the test.
-    const BRISK: LeaseTerms = LeaseTerms { renewed_every: Duration::from_millis(20), ..TERMS };
+    const BRISK: LeaseTerms =
+        LeaseTerms { renewed_every: Duration::from_millis(20), settles_after: Duration::from_millis(20), ..TERMS };
 
     #[test]
     fn a_second_holder_is_refused_and_told_who_the_first_is() {
@@ -296,6 +420,19 @@ mod tests {
     }
 
     #[test]
+    fn several_processes_may_evaluate_at_once_and_are_seen_until_the_last_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(EvaluationLock::holder(folder.path()), None);
+        let both = [(); 2].map(|()| EvaluationLock::announce(folder.path()).expect("writable"));
+        let [first, second] = both;
+        drop(first);
+        assert_eq!(EvaluationLock::holder(folder.path()), Some(this_process()));
+        drop(second);
+        assert_eq!(EvaluationLock::holder(folder.path()), None);
+        assert!(EvaluationLock::announce(&folder.path().join("nowhere")).is_none());
+    }
+
+    #[test]
     fn a_missing_folder_is_an_error_naming_the_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let error = FolderLock::acquire(&folder.path().join("nowhere")).expect_err("there is no folder");
@@ -304,6 +441,10 @@ mod tests {
 
     fn write_foreign(folder: &Path) {
         fs::write(folder.join("lease"), "process 1 on elsewhere\nelsewhere 1234\n1-1\n").unwrap();
+    }
+
+    fn set_modified(folder: &Path, when: SystemTime) {
+        File::options().write(true).open(folder.join("lease")).unwrap().set_modified(when).unwrap();
     }
 
     fn wait_for(what: &str, happened: impl Fn() -> bool) {
@@ -321,8 +462,7 @@ mod tests {
         let refused = Lease::take(folder.path(), "me").unwrap_err().to_string();
         assert!(refused.contains("in use by process 1 on elsewhere"), "{refused}");
         assert!(holder_elsewhere(folder.path()).is_some());
-        let long_ago = SystemTime::now() - 2 * TERMS.others_take_after;
-        File::options().write(true).open(folder.path().join("lease")).unwrap().set_modified(long_ago).unwrap();
+        set_modified(folder.path(), SystemTime::now() - 2 * TERMS.others_take_after);
         let lease = Lease::take(folder.path(), "me").unwrap();
         lease.check().unwrap();
         drop(lease);
@@ -338,7 +478,7 @@ mod tests {
             wait_for("a newer lease file", || {
                 fs::metadata(lease.file.path()).is_ok_and(|file| before < file.modified().unwrap())
             });
-            wait_for("the owner's clock", || seen < *lease.file.renewed.lock().unwrap());
+            wait_for("the owner's clock", || seen < lease.file.renewed.lock().unwrap().steady);
             lease.check().unwrap();
         }
     }
@@ -367,6 +507,74 @@ mod tests {
         fs::create_dir(folder.path().join("lease")).unwrap();
         assert!(matches!(lease.check(), Err(LockError::Lost { .. })));
         assert!(TERMS.owner_stops_after < TERMS.others_take_after);
+    }
+
+    #[test]
+    fn a_lease_from_the_future_expires_like_one_of_now() {
+        let folder = tempfile::tempdir().unwrap();
+        write_foreign(folder.path());
+        let hour = Duration::from_secs(3600);
+        set_modified(folder.path(), SystemTime::now() + 24 * hour);
+        let refused = Lease::take(folder.path(), "me").unwrap_err().to_string();
+        assert!(refused.contains("in the future"), "{refused}");
+        let stamp = fs::metadata(folder.path().join("lease")).unwrap().modified().unwrap();
+        assert!(stamp < SystemTime::now() + hour, "it is stamped with the present");
+        set_modified(folder.path(), SystemTime::now() - 2 * TERMS.others_take_after);
+        Lease::take_on(folder.path(), "me", BRISK).unwrap().check().unwrap();
+    }
+
+    #[test]
+    fn what_is_unreadable_in_place_of_a_lease_expires_and_is_not_deleted() {
+        let kinds: [fn(&Path); 4] = [
+            |path| fs::write(path, [0xff; 100]).unwrap(),
+            |path| File::create(path).unwrap().set_len(1 << 40).unwrap(),
+            |path| fs::create_dir_all(path.join("something")).unwrap(),
+            |path| drop(std::os::unix::net::UnixListener::bind(path).unwrap()),
+        ];
+        for make in kinds {
+            let folder = tempfile::tempdir().unwrap();
+            make(&folder.path().join("lease"));
+            assert!(matches!(Lease::take(folder.path(), "me"), Err(LockError::InUse { .. })), "it is not expired yet");
+            let terms = LeaseTerms { others_take_after: Duration::ZERO, ..BRISK };
+            Lease::take_on(folder.path(), "me", terms).unwrap().check().unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("lock/something")).unwrap();
+        FolderLock::acquire(folder.path()).unwrap();
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        assert!(names.into_iter().any(|path| path.join("something").exists()), "nothing is deleted");
+    }
+
+    #[test]
+    fn an_owner_that_slept_through_its_lease_by_the_wall_clock_alone_stops_if_another_took_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let seldom = LeaseTerms { renewed_every: Duration::from_secs(3600), ..BRISK };
+        let lease = Lease::take_on(folder.path(), "me", seldom).unwrap();
+        // As after a suspension: the steady clock stood still.
+        lease.file.renewed.lock().unwrap().wall -= Duration::from_secs(3600);
+        lease.check().expect("no other machine took it, so it is renewed");
+        lease.file.renewed.lock().unwrap().wall -= Duration::from_secs(3600);
+        write_foreign(folder.path());
+        assert!(matches!(lease.check(), Err(LockError::Lost { .. })));
+    }
+
+    #[test]
+    fn of_two_machines_that_take_an_expired_lease_at_once_one_keeps_it() {
+        let folder = tempfile::tempdir().unwrap();
+        write_foreign(folder.path());
+        set_modified(folder.path(), SystemTime::now() - 2 * TERMS.others_take_after);
+        // Longer than the test waits for anything: it ends when the other lease is seen.
+        let slow = LeaseTerms { settles_after: Duration::from_secs(120), ..BRISK };
+        let other = folder.path().to_owned();
+        // The other machine writes its lease while this one waits whether any does.
+        let writer = thread::spawn(move || {
+            wait_for("the lease of this machine", || {
+                fs::read_to_string(other.join("lease")).is_ok_and(|text| text.starts_with("me"))
+            });
+            write_foreign(&other);
+        });
+        assert!(matches!(Lease::take_on(folder.path(), "me", slow), Err(LockError::InUse { .. })));
+        writer.join().unwrap();
     }
 
     #[test]

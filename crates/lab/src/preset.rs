@@ -190,7 +190,8 @@ fn quick(paper: RunConfig) -> RunConfig {
 
 /// Young and Tian 2019 as their released DQN, with these differences: Adam instead of centred RMSprop and the squared
 /// error instead of Huber's (the paper's learner, so that agents compare), Glorot instead of PyTorch's default weights. Their
-/// ε of 0.01 in the divisor stays: with the paper's 1.5e-4 the values run away (docs/small-worlds.md).
+/// ε of 0.01 in the divisor stays: with the paper's 1.5e-4 the values run away (docs/small-worlds.md). The perturbation
+/// module has half as many units as the network's dense layer, as in the paper.
 fn minatar(paper: RunConfig) -> RunConfig {
     let mut config = with_epsilon(
         paper,
@@ -206,7 +207,7 @@ fn minatar(paper: RunConfig) -> RunConfig {
     config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
     config.record.checkpoint_interval = AgentSteps(250_000);
     config.learner.optimiser = AdamConfig { learning_rate: 2.5e-4, epsilon: 0.01, ..config.learner.optimiser };
-    config
+    with_module_of_half_the_width(config)
 }
 
 /// bsuite's 10,000 episodes with a learner of the size of its DQN.
@@ -236,15 +237,17 @@ fn deep_sea(paper: RunConfig, world: &str) -> Result<RunConfig, ConfigError> {
     config.record.interval = episodes(100);
     config.record.checkpoint_interval = episodes(2_500);
     config.learner.optimiser.learning_rate = 5e-4;
-    Ok(config)
+    Ok(with_module_of_half_the_width(config))
 }
 
 /// As MinAtar, but shorter, and with the paper's ε in the divisor, with which every agent learns to drive
-/// (docs/results/risky-road.md).
+/// (docs/results/risky-road.md). Random actions crash here: their share has come down to its last value long before the
+/// shortest runs in use end (60,000 interactions).
 fn risky_road(paper: RunConfig) -> RunConfig {
-    let epsilon = paper.learner.optimiser.epsilon;
-    let mut config = minatar(paper);
-    config.learner.optimiser.epsilon = epsilon;
+    let divisor = paper.learner.optimiser.epsilon;
+    let random = LinearSchedule { first: 1.0, last: 0.02, hold: AgentSteps(5_000), decay: AgentSteps(20_000) };
+    let mut config = with_epsilon(minatar(paper), random);
+    config.learner.optimiser.epsilon = divisor;
     config.training.total_interactions = AgentSteps(300_000);
     config.record.checkpoint_interval = AgentSteps(100_000);
     config
@@ -296,6 +299,15 @@ fn with_profile(mut config: RunConfig, profile: Profile) -> RunConfig {
     config
 }
 
+/// The paper's proportion, 256 units beside 512; agents without a module stay as they are.
+fn with_module_of_half_the_width(mut config: RunConfig) -> RunConfig {
+    if let (Some(module), Some(width)) = (config.learner.exploration.module_mut(), config.learner.network.hidden.last())
+    {
+        module.hidden = vec![width.div_ceil(2)];
+    }
+    config
+}
+
 /// Agents without ε stay as they are.
 fn with_epsilon(mut config: RunConfig, schedule: LinearSchedule) -> RunConfig {
     if let Some(epsilon) = config.learner.exploration.epsilon_schedule() {
@@ -341,6 +353,26 @@ mod tests {
                 config.check().unwrap_or_else(|error| panic!("{world} {agent} {preset:?}: {error}"));
             }
         }
+    }
+
+    #[test]
+    fn random_actions_on_the_risky_road_have_become_few_before_the_shortest_runs_end() {
+        for world in ["risky-road", "risky-road/treasure", "risky-road/shift"] {
+            let config = Preset::default_for(world).unwrap().config(world, "eps-greedy").unwrap();
+            let epsilon = |now| config.learner.exploration.epsilon(AgentSteps(now)).unwrap();
+            assert_eq!((epsilon(0), epsilon(5_000), epsilon(25_000), epsilon(60_000)), (1.0, 1.0, 0.02, 0.02));
+        }
+    }
+
+    #[test]
+    fn the_module_of_small_worlds_has_the_papers_proportion_to_the_network() {
+        let module = |preset: Preset, world| {
+            preset.config(world, "sane").unwrap().learner.exploration.module().unwrap().hidden.clone()
+        };
+        assert_eq!(module(Preset::Paper, "boxing"), [256]);
+        assert_eq!(module(Preset::Minatar, "minatar/asterix"), [64]);
+        assert_eq!(module(Preset::RiskyRoad, "risky-road"), [64]);
+        assert_eq!(module(Preset::DeepSea, "deep-sea/10"), [32]);
     }
 
     #[test]

@@ -36,12 +36,17 @@ pub struct RiskProbe<'a> {
 impl RiskProbe<'_> {
     /// Fails for agents without σ(s).
     fn check(&self) -> Result<(), LabError> {
-        if self.trained.config.learner.exploration.module().is_some() {
+        if self.trained.config.learner.exploration.has_state_sigma() {
             return Ok(());
         }
-        let with_module = catalogue().iter().filter(|agent| agent.settings.module().is_some());
-        let agents = with_module.map(|agent| agent.name).collect();
+        let with_sigma = catalogue().iter().filter(|agent| agent.settings.has_state_sigma());
+        let agents = with_sigma.map(|agent| agent.name).collect();
         Err(LabError::NoSigma { agent: self.trained.config.agent.clone(), agents })
+    }
+
+    /// Fails for agents that have neither σ(s) nor any noise to draw.
+    fn check_noise(&self) -> Result<(), LabError> {
+        if self.trained.config.learner.exploration.is_noisy() { Ok(()) } else { self.check() }
     }
 
     fn is_stopped(&self) -> bool {
@@ -55,7 +60,6 @@ impl RiskProbe<'_> {
         interactions: u64,
         mut observe: impl FnMut(&View<'_>, SeenState, u64),
     ) -> Result<Option<Observed>, LabError> {
-        self.check()?;
         let policy = self.trained.learner.policy();
         let mut observed = Observed::default();
         while observed.interactions < interactions {
@@ -111,7 +115,8 @@ fn state_record(view: &View<'_>, decision: &Decision, episode: u64) -> SeenState
     SeenState {
         episode,
         interaction: view.episode.interactions,
-        sigma_abs: f64::from(decision.sigma.expect("the agent has a σ")),
+        // An agent whose noise has no σ(s), such as NoisyNet, can be audited by what its noise does.
+        sigma_abs: f64::from(decision.sigma.unwrap_or(0.0)),
         q: view.policy.q_values().iter().map(|&q| f64::from(q)).collect(),
         action: usize::from(decision.action.0),
         noise_changed_action: decision.noise_changed_action,

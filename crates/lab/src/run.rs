@@ -3,13 +3,13 @@
 
 use crate::LabError;
 use crate::clock::Clock;
-use crate::config::{RunConfig, WorldConfig};
+use crate::config::{ConfigError, RunConfig, WorldConfig};
 use crate::interaction::{Rollout, Store};
 use crate::rng::RngStreams;
 use crate::statistics::Statistics;
 use crate::timer::PhaseTimer;
 use crate::world::WorldSource;
-use sane_agent::{ActMode, Decision, Learner, ParameterCounts};
+use sane_agent::{ActMode, Decision, Learner, LearnerState, ParameterCounts};
 use sane_env::{Action, AgentSteps, EnvSpec, Environment, Step, WorldFault};
 use sane_record::RunStarted;
 use sane_replay::{Batch, Replay};
@@ -40,7 +40,23 @@ impl Run {
     pub fn new(config: &RunConfig, source: &WorldSource) -> Result<Self, LabError> {
         let mut run = Self::without_episode(config, source)?;
         run.begin_episode()?;
+        run.check_world()?;
         Ok(run)
+    }
+
+    /// Refuses an agent that asks for more than this world gives.
+    fn check_world(&self) -> Result<(), ConfigError> {
+        let (world, name) = (&self.rollout.world, &self.spec().name);
+        if self.config.learner.exploration.reads_true_risk() && self.rollout.true_risk().is_none() {
+            let expected = format!("an agent that does not read the true risk, which {name} does not know");
+            return Err(ConfigError::OutOfRange { key: "agent", value: self.config.agent.clone(), expected });
+        }
+        if self.learner.holds_noise_for_an_episode() && world.never_ends() {
+            let (key, expected) =
+                ("learner.exploration.thompson", format!("step, since an episode of {name} never ends"));
+            return Err(ConfigError::OutOfRange { key, value: "episode".into(), expected });
+        }
+        Ok(())
     }
 
     /// The run that these sections and this replay were saved from.
@@ -55,10 +71,38 @@ impl Run {
         run.rng = sections.get("rng")?;
         run.rollout.stack = sections.get("stack")?;
         run.statistics = sections.get("statistics")?;
+        if run.has_bound() {
+            run.statistics.bound = sections.get("bound statistics")?;
+        }
+        run.statistics.series = sections.get_or_default("series")?;
         run.rollout.world.restore(&sections.get::<Vec<u8>>("world")?)?;
-        run.learner.load_state(&sections.get("learner")?)?;
+        let learner: LearnerState = sections.get("learner")?;
+        run.learner.load_state(&learner)?;
         run.replay = replay;
+        run.check(&learner)?;
         Ok(run)
+    }
+
+    /// Checks that the restored parts are of one moment of one run. Digests say that they are what was saved; this says
+    /// that what was saved can be trained on.
+    fn check(&self, learner: &LearnerState) -> Result<(), LabError> {
+        let pushed = self.replay.pushed();
+        let facts = [
+            ("clock", self.clock.steps() == pushed, "it counts other interactions than the replay"),
+            ("clock", self.clock.is_consistent(), "its counters contradict each other"),
+            ("stack", self.rollout.stack.fits(self.spec()), "it is not of this world"),
+            ("statistics", self.statistics.is_consistent(&self.clock), "they are not of this run"),
+            ("learner", learner.learn_steps <= pushed.0, "it counts more train steps than interactions"),
+            (
+                "replay",
+                self.replay.is_in_episode() || !self.rollout.world.exact_snapshots(),
+                "no episode has begun in it",
+            ),
+        ];
+        match facts.into_iter().find(|(_, holds, _)| !holds) {
+            Some((section, _, reason)) => Err(LabError::Section { section, reason: reason.into() }),
+            None => Ok(()),
+        }
     }
 
     /// Everything but the replay, for a checkpoint.
@@ -69,14 +113,29 @@ impl Run {
             ("world", encode(&self.rollout.world.snapshot())),
             ("stack", encode(&self.rollout.stack)),
             ("statistics", encode(&self.statistics)),
+            ("series", encode(&self.statistics.series)),
             ("learner", encode(&self.learner.save_state())),
         ];
-        Sections(sections.map(|(name, bytes)| (name.to_owned(), bytes)).into())
+        let mut sections = Vec::from(sections);
+        if self.has_bound() {
+            sections.push(("bound statistics", encode(&self.statistics.bound)));
+        }
+        Sections(sections.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+    }
+
+    /// Whether the agent has a KL term of its own, of which statistics are kept.
+    fn has_bound(&self) -> bool {
+        self.config.learner.exploration.bound().is_some()
     }
 
     /// Chooses an action in the current state.
     pub fn act(&mut self) -> Decision {
         let mode = self.act_mode();
+        if self.config.learner.exploration.reads_true_risk()
+            && let Some(risk) = self.rollout.true_risk()
+        {
+            self.learner.inform(self.rollout.state(), risk);
+        }
         self.learner.act(self.rollout.state(), mode, &mut self.rng.noise)
     }
 
@@ -110,6 +169,11 @@ impl Run {
     /// ε now, for agents that have one.
     pub fn epsilon(&self) -> Option<f32> {
         self.config.learner.exploration.epsilon(self.clock.steps())
+    }
+
+    /// The true risk of the current state, in worlds that know it.
+    pub fn true_risk(&self) -> Option<f64> {
+        self.rollout.world.ground_truth().and_then(|truth| truth.true_risk())
     }
 
     /// The mode of acting at this interaction.
@@ -169,6 +233,12 @@ impl Sections {
             .ok_or_else(|| LabError::Section { section, reason: "it is missing".into() })?;
         postcard::from_bytes(bytes).map_err(|error| LabError::Section { section, reason: error.to_string() })
     }
+
+    /// The same for a section that older checkpoints lack.
+    pub fn get_or_default<T: DeserializeOwned + Default>(&self, section: &'static str) -> Result<T, LabError> {
+        let is_missing = self.0.iter().all(|(name, _)| name != section);
+        if is_missing { Ok(T::default()) } else { self.get(section) }
+    }
 }
 
 /// Digests of the sections of a run's state, and of all of them.
@@ -211,4 +281,196 @@ pub(crate) fn not_bit_exact(config: &WorldConfig, world: &dyn Environment) -> Op
 
 pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(value).expect("plain data encodes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Layers;
+    use crate::preset::Preset;
+    use crate::world::tests::source;
+    use sane_agent::{AgentError, catalogue};
+    use sane_env::{GroundTruth, Picture, SnapshotError, Stream};
+
+    #[test]
+    fn a_checkpoint_from_before_there_were_named_series_is_restored() {
+        let source = source("risky-road").unwrap();
+        let config = Preset::RiskyRoad.config("risky-road", "eps-greedy").unwrap();
+        let begun = Run::new(&config, &source).unwrap();
+        let mut sections = begun.sections();
+        sections.0.retain(|(name, _)| name != "series");
+        let run = Run::restore(&config, &source, &sections, begun.replay).unwrap();
+        assert_eq!(run.statistics, Statistics::default());
+        sections.0.retain(|(name, _)| name != "statistics");
+        assert!(sections.get::<Statistics>("statistics").is_err(), "what every checkpoint has is asked for");
+    }
+
+    fn config_with(agent: &str, assignments: &[&str]) -> Result<RunConfig, ConfigError> {
+        let mut layers = Layers::default();
+        assignments.iter().for_each(|text| layers.assignment(text).unwrap());
+        layers.apply(&Preset::RiskyRoad.config("risky-road", agent).unwrap())
+    }
+
+    fn config(agent: &str, assignments: &[&str]) -> RunConfig {
+        config_with(agent, assignments).unwrap()
+    }
+
+    fn run(config: &RunConfig) -> Result<Run, LabError> {
+        Run::new(config, &WorldSource::open(&config.world, None, &mut |_| ()).unwrap())
+    }
+
+    /// Every agent that fits into this network, with its noise held for an episode if it has any.
+    fn agents() -> impl Iterator<Item = RunConfig> {
+        catalogue().iter().filter_map(|agent| {
+            let held = config_with(agent.name, &["learner.exploration.thompson=episode"]);
+            let config = held.unwrap_or_else(|_| config(agent.name, &[]));
+            match run(&config) {
+                Err(LabError::Agent(AgentError::ModuleTooLarge { .. })) => None,
+                run => run.map(|_| config).ok().or_else(|| panic!("{} cannot be run", agent.name)),
+            }
+        })
+    }
+
+    fn learn(run: &mut Run) {
+        let mut warm = run.replay.warmed_up(AgentSteps(1)).unwrap();
+        warm.sample(&mut run.rng.replay, &mut run.batch);
+        run.learner.learn(&run.batch, &mut run.rng.noise).unwrap();
+    }
+
+    /// A run after a few interactions, with a train step after each.
+    fn begun(config: &RunConfig) -> Run {
+        let mut begun = run(config).unwrap();
+        for _ in 0..4 {
+            let action = begun.act().action;
+            let step = begun.step(action, &mut ()).unwrap();
+            begun.clock.tick(step.frames);
+            if step.ending.ends_episode() {
+                begun.begin_episode().unwrap();
+            }
+            learn(&mut begun);
+        }
+        begun
+    }
+
+    #[test]
+    fn every_agent_restored_in_the_middle_of_an_episode_decides_as_if_never_interrupted() {
+        for config in agents() {
+            let (mut unbroken, twin) = (begun(&config), begun(&config));
+            let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
+            let mut restored = Run::restore(&config, &source, &unbroken.sections(), twin.replay).unwrap();
+            let decide = |run: &mut Run| {
+                let decision = run.act();
+                let ended = run.rollout.step(decision.action, None, &mut ()).unwrap().ending.ends_episode();
+                if ended {
+                    run.learner.begin_episode();
+                    run.rollout.begin_episode(&mut run.rng.env, None).unwrap();
+                }
+                (decision, run.learner.q_values().to_vec())
+            };
+            for _ in 0..30 {
+                assert_eq!(decide(&mut unbroken), decide(&mut restored), "{}", config.agent);
+            }
+            let [unbroken, restored] = [unbroken, restored].map(|run| run.sections().0);
+            assert!(unbroken == restored, "{}", config.agent);
+        }
+    }
+
+    #[test]
+    fn noise_held_for_an_episode_is_the_same_until_its_end_and_another_after_it() {
+        // An agent that counts visits has another σ at each of them.
+        let counts_visits = |config: &RunConfig| config.agent.ends_with("-visits") || config.agent == "sane-counts";
+        for config in agents().filter(|config| config.learner.exploration.is_noisy() && !counts_visits(config)) {
+            let mut run = run(&config).unwrap();
+            assert!(run.learner.holds_noise_for_an_episode(), "{}", config.agent);
+            let values = |run: &mut Run| {
+                run.act();
+                run.learner.q_values().to_vec()
+            };
+            let first = values(&mut run);
+            assert_eq!(values(&mut run), first, "{}", config.agent);
+            run.learner.begin_episode();
+            assert_ne!(values(&mut run), first, "{}", config.agent);
+            let (mut policy, state) = (run.learner.policy(), run.rollout.state().to_vec());
+            let mut noise = Stream::named(1, "evaluation");
+            let mut evaluated = || {
+                policy.act(&state, ActMode::Noisy, &mut noise);
+                policy.q_values().to_vec()
+            };
+            assert_eq!(evaluated(), evaluated(), "{} in evaluation", config.agent);
+        }
+    }
+
+    /// A road without an end.
+    struct Endless(Box<dyn Environment>);
+
+    impl Environment for Endless {
+        fn spec(&self) -> &EnvSpec {
+            self.0.spec()
+        }
+
+        fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
+            self.0.reset(starts, frame)
+        }
+
+        fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
+            self.0.step(action, frame)
+        }
+
+        fn snapshot(&self) -> Vec<u8> {
+            self.0.snapshot()
+        }
+
+        fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
+            self.0.restore(snapshot)
+        }
+
+        fn never_ends(&self) -> bool {
+            true
+        }
+
+        fn fork(&self) -> Box<dyn Environment> {
+            Box::new(Self(self.0.fork()))
+        }
+
+        fn picture(&self) -> Picture {
+            self.0.picture()
+        }
+
+        fn ground_truth(&self) -> Option<&dyn GroundTruth> {
+            self.0.ground_truth()
+        }
+    }
+
+    #[test]
+    fn noise_held_for_an_episode_is_refused_in_a_world_that_never_ends() {
+        let make =
+            |seed| Ok(Box::new(Endless(sane_minigames::make("risky-road", seed).unwrap())) as Box<dyn Environment>);
+        let source = WorldSource::custom("endless-road", make).unwrap();
+        let with = |assignments: &[&str]| {
+            let mut config = config("sane-elbo", assignments);
+            config.world = source.config().clone();
+            Run::new(&config, &source).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(with(&[]), Ok(()));
+        let refused = with(&["learner.exploration.thompson=episode"]).unwrap_err();
+        assert!(refused.contains("exploration.thompson = episode") && refused.contains("never ends"), "{refused}");
+    }
+
+    #[test]
+    fn the_oracle_is_refused_where_the_world_knows_no_risk() {
+        let mut config = Preset::Minatar.config("minatar/breakout", "oracle").unwrap();
+        config.training.learning_starts = AgentSteps(100);
+        let refused = run(&config).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.starts_with("agent = oracle ") && refused.contains("minatar/breakout"), "{refused}");
+        let mut driver = run(&self::config("oracle", &[])).unwrap();
+        let sigma = |run: &mut Run| run.act().sigma.unwrap();
+        let (mut in_risky, mut elsewhere) = (Vec::new(), Vec::new());
+        for _ in 0..300 {
+            let (risk, decision) = (driver.rollout.true_risk().unwrap(), sigma(&mut driver));
+            if 0.0 < risk { &mut in_risky } else { &mut elsewhere }.push(decision);
+            driver.step_unrecorded(Action(1)).unwrap();
+        }
+        let mean = |sigmas: &[f32]| sigmas.iter().sum::<f32>() / sigmas.len() as f32;
+        assert!(mean(&in_risky) < 0.05 * mean(&elsewhere), "{} {}", mean(&in_risky), mean(&elsewhere));
+    }
 }

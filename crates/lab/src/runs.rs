@@ -4,7 +4,7 @@ use crate::LabError;
 use crate::config::RunConfig;
 use crate::folder::read_config;
 use sane_minigames::SolvedRule;
-use sane_record::{Event, RunSearch, Timing, is_moved_aside, read_jsonl};
+use sane_record::{Event, RunSearch, Timing, scan_jsonl};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,17 +31,21 @@ pub struct RunSummary {
     pub disk_bytes: u64,
 }
 
-/// Every folder at or below `root` with the configuration of a run, also those moved aside, in order of path.
-pub fn find_runs(root: &Path) -> Result<Vec<PathBuf>, LabError> {
-    let search = RunSearch { moved_aside: true, ..RunSearch::default() };
-    let found = search.find(&[root.into()])?.into_values();
-    Ok(found.filter(|folder| folder.join("config.toml").is_file()).collect())
+/// The folders that a search found, in order of path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFolders {
+    /// Run folders, also those moved aside; what is in them may be damaged.
+    pub runs: Vec<PathBuf>,
+    /// Why other folders could not be searched: one sentence each.
+    pub warnings: Vec<String>,
 }
 
-/// The runs below `root` that were moved aside by a fresh start, with their size in bytes.
-pub fn find_old_runs(root: &Path) -> Result<Vec<(PathBuf, u64)>, LabError> {
-    let old = find_runs(root)?.into_iter().filter(|folder| is_moved_aside(folder));
-    Ok(old.map(|folder| (folder.clone(), disk_bytes(&folder))).collect())
+/// Every run folder at or below `root`.
+pub fn find_runs(root: &Path) -> Result<FoundFolders, LabError> {
+    let search = RunSearch { moved_aside: true, ..RunSearch::default() };
+    let found = search.find(&[root.into()])?;
+    let warnings = found.unreadable.iter().map(ToString::to_string).collect();
+    Ok(FoundFolders { runs: found.folders.into_values().collect(), warnings })
 }
 
 impl RunSummary {
@@ -60,20 +64,24 @@ impl RunSummary {
         };
         let (events, timings) = (folder.join("events.jsonl"), folder.join("timings.jsonl"));
         if events.exists() {
-            let events = read_jsonl(&events)?.records;
-            events.iter().for_each(|event| summary.take(event));
-            let marks = events.iter().filter_map(|event| match event {
-                Event::EpisodeFinished(episode) => episode.bad,
-                _ => None,
-            });
+            let mut marks = Vec::new();
+            scan_jsonl(&events, |line| {
+                let event = serde_json::from_slice(line)?;
+                summary.take(&event);
+                if let Event::EpisodeFinished(episode) = event {
+                    marks.extend(episode.bad);
+                }
+                Ok(())
+            })?;
             summary.solved_at_episode = summary.solved_rule().and_then(|rule| rule.solved_at(marks));
         }
         if timings.exists() {
-            for timing in read_jsonl(&timings)?.records {
-                if let Timing::Speed { interactions_per_second, .. } = timing {
+            scan_jsonl(&timings, |line| {
+                if let Timing::Speed { interactions_per_second, .. } = serde_json::from_slice(line)? {
                     summary.interactions_per_second = Some(interactions_per_second);
                 }
-            }
+                Ok(())
+            })?;
         }
         Ok(summary)
     }
@@ -100,7 +108,8 @@ impl RunSummary {
     }
 }
 
-fn disk_bytes(folder: &Path) -> u64 {
+/// Bytes of all files at or below a folder; links are not followed.
+pub(crate) fn disk_bytes(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     entries
         .flatten()

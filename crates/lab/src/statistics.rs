@@ -3,12 +3,18 @@
 use crate::clock::Clock;
 use sane_agent::{Decision, LearnStats};
 use sane_env::{Ending, EnvFrames, Reward, Step};
-use sane_record::{EpisodeEnd, EpisodeFinished, IntervalFinished, ModuleHealth, RunFinished, SigmaRange};
+use sane_record::{
+    BoundRecord, EpisodeEnd, EpisodeFinished, ExplorationByRisk, IntervalFinished, ModuleHealth, RunFinished,
+    SigmaRange,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Episodes in the running mean of returns.
 const WINDOW: usize = 100;
+
+/// True risk from which a state counts as risky: a random action leads to an avoidable harm more often than not.
+const RISKY: f64 = 0.5;
 
 /// What one interaction contributes to the sums.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,14 +25,27 @@ pub struct Interaction {
     pub frames: EnvFrames,
     /// σ(s), for agents that have one.
     pub sigma: Option<f32>,
-    /// Whether exploration changed the action.
+    /// Whether noise changed the action, or chance chose it.
     pub explored: bool,
+    /// Whether the action differs from the greedy one without noise.
+    pub changed: bool,
+    /// Whether it lost a life or the game.
+    pub life_lost: bool,
+    /// True risk of the state it was chosen in, where the world knows it.
+    pub true_risk: Option<f64>,
 }
 
 impl Interaction {
-    pub fn new(step: &Step, decision: &Decision) -> Self {
-        let explored = decision.noise_changed_action || decision.random;
-        Self { reward: step.reward, frames: step.frames, sigma: decision.sigma, explored }
+    pub fn new(step: &Step, decision: &Decision, true_risk: Option<f64>) -> Self {
+        Self {
+            reward: step.reward,
+            frames: step.frames,
+            sigma: decision.sigma,
+            explored: decision.noise_changed_action || decision.random,
+            changed: decision.noise_changed_action,
+            life_lost: step.ending.is_terminal(),
+            true_risk,
+        }
     }
 }
 
@@ -37,6 +56,60 @@ pub struct Statistics {
     episode: InteractionSums,
     interval: InteractionSums,
     learning: LearningSums,
+    /// A section of the checkpoint of its own, which only agents with a KL term have.
+    #[serde(skip)]
+    pub bound: BoundSums,
+    /// In a section of its own, so that checkpoints from before there was such a series are read.
+    #[serde(skip)]
+    pub(crate) series: NamedSeries,
+}
+
+/// Series of the interval by their names. A new one needs no new format: a checkpoint that lacks it has not counted it yet.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct NamedSeries(BTreeMap<String, MinMaxMean>);
+
+/// The names in [`NamedSeries`], which checkpoints contain.
+mod series {
+    /// 1 where the action differs from the greedy one without noise.
+    pub const CHANGED: &str = "changed_action";
+    /// The same in risky states only.
+    pub const CHANGED_RISKY: &str = "changed_action_risky";
+    /// The same in the other states only.
+    pub const CHANGED_OTHER: &str = "changed_action_other";
+    /// 1 where a life or the game was lost.
+    pub const LIFE_LOST: &str = "life_lost";
+    /// Share of the states of a batch in which the module is off.
+    pub const DEAD_STATES: &str = "dead_states";
+}
+
+impl NamedSeries {
+    fn add(&mut self, name: &str, value: f64) {
+        match self.0.get_mut(name) {
+            Some(series) => series.add(value),
+            None => self.0.entry(name.to_owned()).or_default().add(value),
+        }
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        self.0.get(name).map_or(0, |series| series.count)
+    }
+
+    fn sum(&self, name: &str) -> Option<f64> {
+        self.0.get(name).map(|series| series.sum)
+    }
+
+    fn mean(&self, name: &str) -> Option<f64> {
+        self.0.get(name).and_then(MinMaxMean::mean)
+    }
+
+    fn by_risk(&self) -> Option<ExplorationByRisk> {
+        let (risky, other) = (self.count(series::CHANGED_RISKY), self.count(series::CHANGED_OTHER));
+        (0 < risky + other).then(|| ExplorationByRisk {
+            risky_states_share: risky as f64 / (risky + other) as f64,
+            changed_share_risky: self.mean(series::CHANGED_RISKY),
+            changed_share_other: self.mean(series::CHANGED_OTHER),
+        })
+    }
 }
 
 /// Sums over the interactions of an episode or an interval.
@@ -64,11 +137,41 @@ struct LearningSums {
     live_units: MinMaxMean,
 }
 
+/// Sums over the train steps of an interval, for agents with a KL term.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct BoundSums {
+    td_loss: MinMaxMean,
+    kl_sigma: MinMaxMean,
+    kl_means: MinMaxMean,
+    kl_weight: MinMaxMean,
+    q_noise: MinMaxMean,
+    gap: MinMaxMean,
+}
+
 impl Statistics {
+    /// Whether these can be the sums of a run at this time.
+    pub fn is_consistent(&self, clock: &Clock) -> bool {
+        let LearningSums { loss, q, target, gradient_norm, sigma, sigma_min, sigma_max, .. } = &self.learning;
+        let LearningSums { sigma_spread, negative, live_units, .. } = &self.learning;
+        let learning =
+            [loss, q, target, gradient_norm, sigma, sigma_min, sigma_max, sigma_spread, negative, live_units];
+        self.last_returns.len() <= WINDOW
+            && self.last_returns.iter().all(|value| value.is_finite())
+            && [&self.episode, &self.interval].into_iter().all(|sums| sums.is_consistent(clock))
+            && learning.into_iter().all(|sums| sums.is_consistent(clock.steps().0))
+    }
+
     /// Adds an interaction.
     pub fn acted(&mut self, interaction: Interaction) {
         self.episode.add(interaction);
         self.interval.add(interaction);
+        let changed = f64::from(u8::from(interaction.changed));
+        self.series.add(series::CHANGED, changed);
+        self.series.add(series::LIFE_LOST, f64::from(u8::from(interaction.life_lost)));
+        if let Some(risk) = interaction.true_risk {
+            let name = if RISKY <= risk { series::CHANGED_RISKY } else { series::CHANGED_OTHER };
+            self.series.add(name, changed);
+        }
     }
 
     /// Drops the sums of an episode that will not be finished.
@@ -79,6 +182,10 @@ impl Statistics {
     /// Adds a train step.
     pub fn learned(&mut self, stats: &LearnStats) {
         self.learning.add(stats);
+        self.bound.add(stats);
+        if let Some(sigma) = &stats.sigma {
+            self.series.add(series::DEAD_STATES, f64::from(sigma.dead_states_share));
+        }
     }
 
     /// Mean of the last 100 returns, after the first episode.
@@ -149,6 +256,7 @@ impl Statistics {
     ) -> IntervalFinished {
         let interval = std::mem::take(&mut self.interval);
         let learning = std::mem::take(&mut self.learning);
+        let series = std::mem::take(&mut self.series);
         IntervalFinished {
             interactions: clock.steps().0,
             frames: clock.frames().0,
@@ -159,11 +267,15 @@ impl Statistics {
             epsilon: epsilon.map(f64::from),
             sigma: interval.sigma.range(),
             effective_exploration_share: interval.explored_share(),
+            changed_action_share: series.mean(series::CHANGED),
+            by_risk: series.by_risk(),
+            lives_lost: series.sum(series::LIFE_LOST).map(|lost| lost as u64),
             loss_mean: learning.loss.mean(),
             q_mean: learning.q.mean(),
             target_mean: learning.target.mean(),
             gradient_norm_mean: learning.gradient_norm.mean(),
-            module: learning.health(),
+            module: learning.health(series.mean(series::DEAD_STATES)),
+            bound: std::mem::take(&mut self.bound).record(),
         }
     }
 
@@ -181,6 +293,14 @@ impl Statistics {
 }
 
 impl InteractionSums {
+    fn is_consistent(&self, clock: &Clock) -> bool {
+        self.return_raw.is_finite()
+            && self.interactions <= clock.steps().0
+            && self.frames <= clock.frames().0
+            && self.explored <= self.interactions
+            && self.sigma.is_consistent(clock.steps().0)
+    }
+
     fn add(&mut self, interaction: Interaction) {
         self.return_raw += f64::from(interaction.reward.raw());
         self.interactions += 1;
@@ -214,7 +334,7 @@ impl LearningSums {
         }
     }
 
-    fn health(&self) -> Option<ModuleHealth> {
+    fn health(&self, dead_states_share: Option<f64>) -> Option<ModuleHealth> {
         Some(ModuleHealth {
             sigma_mean_abs: self.sigma.mean()?,
             sigma_min_abs: self.sigma_min.range()?.min_abs,
@@ -222,6 +342,31 @@ impl LearningSums {
             sigma_spread_abs: self.sigma_spread.mean()?,
             sigma_negative_share: self.negative.mean()?,
             live_units_share: self.live_units.mean()?,
+            dead_states_share,
+        })
+    }
+}
+
+impl BoundSums {
+    fn add(&mut self, stats: &LearnStats) {
+        if let (Some(kl), Some(bound)) = (stats.kl, stats.bound) {
+            self.td_loss.add(f64::from(stats.td_loss));
+            self.kl_sigma.add(f64::from(kl.sigma));
+            self.kl_means.add(f64::from(kl.means));
+            self.kl_weight.add(f64::from(bound.kl_weight));
+            self.q_noise.add(f64::from(bound.q_noise));
+            self.gap.add(f64::from(bound.gap));
+        }
+    }
+
+    fn record(&self) -> Option<BoundRecord> {
+        Some(BoundRecord {
+            td_loss_mean: self.td_loss.mean()?,
+            kl_sigma_mean: self.kl_sigma.mean()?,
+            kl_means_mean: self.kl_means.mean()?,
+            kl_weight_mean: self.kl_weight.mean()?,
+            q_noise_mean: self.q_noise.mean()?,
+            gap_mean: self.gap.mean()?,
         })
     }
 }
@@ -242,6 +387,12 @@ impl Default for MinMaxMean {
 }
 
 impl MinMaxMean {
+    /// Whether these can be the sums of at most so many values.
+    fn is_consistent(&self, most: u64) -> bool {
+        let bounds = if self.count == 0 { self.min > self.max } else { self.min <= self.max };
+        self.count <= most && self.sum.is_finite() && bounds
+    }
+
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         self.sum += value;
@@ -278,6 +429,9 @@ mod tests {
             frames: EnvFrames(4),
             sigma: Some(-0.5),
             explored: reward < 1.0,
+            changed: reward < 1.0,
+            life_lost: true,
+            true_risk: Some(if reward < 1.0 { 0.2 } else { 0.6 }),
         });
         clock.tick(EnvFrames(4));
         clock.episodes += 1;
@@ -303,7 +457,11 @@ mod tests {
         let interval = statistics.finish_interval(&clock, 4, None);
         assert_eq!(interval.effective_exploration_share, Some(0.25));
         assert_eq!(interval.sigma.unwrap().mean_abs, 0.5);
+        assert_eq!((interval.changed_action_share, interval.lives_lost), (Some(0.25), Some(4)));
+        let by_risk = interval.by_risk.unwrap();
+        assert_eq!((by_risk.risky_states_share, by_risk.changed_share_risky), (0.75, Some(0.0)));
+        assert_eq!(by_risk.changed_share_other, Some(1.0));
         let empty = statistics.finish_interval(&clock, 4, None);
-        assert_eq!((empty.sigma, empty.effective_exploration_share), (None, None));
+        assert_eq!((empty.sigma, empty.effective_exploration_share, empty.by_risk), (None, None, None));
     }
 }

@@ -1,7 +1,7 @@
-//! Worker threads and the stop signal.
+//! Worker threads and the stop signals.
 
 use crate::LabError;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,8 +20,9 @@ pub fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A flag that Ctrl-C and SIGTERM set. A second Ctrl-C ends the process at once; SIGTERM may be repeated, since schedulers
-/// send it to whole process trees, in which parents also forward it to their children.
+/// A flag that Ctrl-C, SIGTERM and the loss of the terminal (SIGHUP) set. A second Ctrl-C ends the process at once; the others
+/// may be repeated, since schedulers send them to whole process trees, in which parents also forward them to their
+/// children. SIGHUP stays ignored where it was before: that is what `nohup` is for.
 pub fn stop_on_signals() -> Result<Arc<AtomicBool>, LabError> {
     let stop = Arc::new(AtomicBool::new(false));
     // Order matters: the conditional shutdown reads the flag before the second handler sets it.
@@ -29,7 +30,18 @@ pub fn stop_on_signals() -> Result<Arc<AtomicBool>, LabError> {
         .and_then(|_| signal_hook::flag::register(SIGINT, Arc::clone(&stop)))
         .and_then(|_| signal_hook::flag::register(SIGTERM, Arc::clone(&stop)))
         .map_err(LabError::io("listen for signals of", "this process"))?;
+    if !is_ignored(SIGHUP) {
+        signal_hook::flag::register(SIGHUP, Arc::clone(&stop))
+            .map_err(LabError::io("listen for signals of", "this process"))?;
+    }
     Ok(stop)
+}
+
+/// Whether this process was started with a signal ignored; false where the system does not tell.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| (mask >> (signal - 1)) & 1 == 1)
 }
 
 /// Longest idle time in which a worker spins: several times the duration of four interactions with an Atari game.

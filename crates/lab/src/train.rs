@@ -33,13 +33,14 @@ pub fn train(
     while run.clock.steps() < training.total_interactions {
         let decision = timer.time(Phase::Act, || run.act());
         files.film(run, &decision);
+        let true_risk = run.true_risk();
         // The world answers, the transition goes into the replay, the frame onto the stack.
         let step = match run.step(decision.action, &mut timer) {
             Ok(step) => step,
             Err(fault) => return Err(files.interrupt(run, fault)),
         };
         run.clock.tick(step.frames);
-        run.statistics.acted(Interaction::new(&step, &decision));
+        run.statistics.acted(Interaction::new(&step, &decision, true_risk));
         if step.ending.ends_episode() {
             run.clock.episodes += 1;
             let (bad, epsilon) =
@@ -53,11 +54,15 @@ pub fn train(
         if let Some(mut warm) = run.replay.warmed_up(training.learning_starts) {
             if run.clock.is_due(training.train_period) {
                 timer.time(Phase::Replay, || warm.sample(&mut run.rng.replay, &mut run.batch));
-                let stats = timer.time(Phase::TrainStep, || run.learner.learn(&run.batch, &mut run.rng.noise))?;
-                run.statistics.learned(&stats);
+                match timer.time(Phase::TrainStep, || run.learner.learn(&run.batch, &mut run.rng.noise)) {
+                    Ok(stats) => run.statistics.learned(&stats),
+                    Err(error) => return Err(files.diverge(run, error)),
+                }
                 run.clock.train_steps += 1;
             }
             if run.clock.is_due(training.target_period) {
+                let learn_steps = training.target_period.0 / training.train_period.0;
+                run.learner.refit(&mut warm, &mut run.batch, &mut run.rng.replay, learn_steps);
                 run.learner.sync_target();
             }
         }

@@ -4,7 +4,8 @@
 use crate::LabError;
 use crate::checkpoint::CheckpointStore;
 use crate::config::RunConfig;
-use crate::folder::read_config;
+use crate::folder::{altered_records, read_config};
+use crate::identity::RunIdentity;
 use crate::rng::RngStreams;
 use crate::run::Sections;
 use crate::world::WorldSource;
@@ -17,8 +18,8 @@ pub struct TrainedAgent {
     pub config: RunConfig,
     pub interactions: AgentSteps,
     pub learner: Learner,
-    /// Damaged checkpoints that were skipped: one sentence each.
-    pub notes: Vec<String>,
+    /// Damage that was found: checkpoints that were skipped, records that were altered; one sentence each.
+    pub warnings: Vec<String>,
     spec: EnvSpec,
 }
 
@@ -28,7 +29,7 @@ impl TrainedAgent {
         config.check()?;
         let spec = source.make(config.seed)?.spec().clone();
         let learner = Learner::new(&config.learner, &spec, &mut RngStreams::from_seed(config.seed).init)?;
-        Ok(Self { config: config.clone(), interactions: AgentSteps(0), learner, notes: Vec::new(), spec })
+        Ok(Self { config: config.clone(), interactions: AgentSteps(0), learner, warnings: Vec::new(), spec })
     }
 
     /// Specification of the world it was trained in.
@@ -37,28 +38,34 @@ impl TrainedAgent {
     }
 }
 
-/// The learner of the run in `folder` at its newest checkpoint, or at that of `interactions`; writes nothing. What is read
+/// The learner of the run in `folder` at its newest checkpoint, or at the `wanted` one; writes nothing. What is read
 /// is checked against its digests; the files of the replay are not opened.
-pub fn read_trained(
-    folder: &Path,
-    source: &WorldSource,
-    interactions: Option<AgentSteps>,
-) -> Result<TrainedAgent, LabError> {
+pub fn read_trained(folder: &Path, source: &WorldSource, wanted: Option<AgentSteps>) -> Result<TrainedAgent, LabError> {
     let mut trained = TrainedAgent::untrained(&read_config(folder)?, source)?;
-    let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"))?;
-    let loaded = match interactions {
+    let identity = RunIdentity::of(&trained.config);
+    let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"), identity)?;
+    let loaded = match wanted {
         Some(wanted) => Some(checkpoints.load_sections(wanted)?),
         None => checkpoints.load_latest_sections()?,
     };
-    let (interactions, sections) = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
-    trained.learner.load_state(&Sections(sections).get("learner")?)?;
-    (trained.interactions, trained.notes) = (interactions, checkpoints.warnings());
+    // The checkpoint of the beginning holds an untrained network.
+    let loaded = loaded.filter(|loaded| 0 < loaded.interactions.0 || wanted.is_some());
+    let loaded = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
+    let state = Sections(loaded.sections).get("learner");
+    let restored = state.and_then(|state| Ok(trained.learner.load_state(&state)?));
+    restored.map_err(LabError::in_checkpoint(folder, loaded.interactions))?;
+    trained.learner.require_finite()?;
+    trained.interactions = loaded.interactions;
+    trained.warnings = checkpoints.warnings();
+    trained.warnings.extend(altered_records(folder, &loaded.records));
     Ok(trained)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::{Evaluation, NoiseMode, evaluate};
+    use crate::export::export_policy;
     use crate::folder::{OpenRun, Start, open_run, read_run};
     use crate::preset::Preset;
     use std::fs;
@@ -96,6 +103,35 @@ mod tests {
         let values = |learner: &Learner| -> Vec<f32> { learner.export().into_iter().flat_map(|t| t.values).collect() };
         assert_eq!(values(&trained.learner), values(&whole.learner));
         assert!(read_run(folder.path(), &source, None).is_err(), "the whole run needs its replay");
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_neither_saved_evaluated_nor_exported() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = finished_run(folder.path());
+        let mut trained = read_trained(folder.path(), &source, None).unwrap();
+        let mut state = trained.learner.save_state();
+        state.online[3] = f32::NAN;
+        trained.learner.load_state(&state).unwrap();
+        let evaluation = Evaluation { noise: NoiseMode::Off, interactions: AgentSteps(10), start_seed: 0, threads: 1 };
+        let evaluated = evaluate(&trained, &source, &evaluation, |_| (), &AtomicBool::new(false));
+        let exported = export_policy(&trained, &folder.path().join("policy"));
+        for error in [evaluated.map(drop).unwrap_err(), exported.unwrap_err()] {
+            assert!(error.to_string().contains("the online network holds NaN"), "{error}");
+        }
+        assert!(!folder.path().join("policy").exists());
+
+        // A loss that is finite, and an optimiser that no longer is: noticed when the next checkpoint is made.
+        let mut config = read_config(folder.path()).unwrap();
+        config.training.total_interactions = AgentSteps(701);
+        let OpenRun { mut run, mut files, .. } = open_run(folder.path(), &config, &source, Start::Resume).unwrap();
+        let mut state = run.learner.save_state();
+        state.second_moment[0] = f32::INFINITY;
+        run.learner.load_state(&state).unwrap();
+        let error = crate::train(&mut run, &mut files, &mut (), &AtomicBool::new(false)).unwrap_err();
+        assert!(matches!(error, LabError::Diverged { interactions: 701, saved: 700, .. }), "{error}");
+        drop(files);
+        assert_eq!(read_trained(folder.path(), &source, None).unwrap().interactions, AgentSteps(700));
     }
 
     #[test]

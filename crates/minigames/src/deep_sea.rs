@@ -169,7 +169,10 @@ impl Environment for DeepSea {
 
     fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
         assert!(action.0 < 2, "step: action {} of {}, which has 2", action.0, self.spec.name);
-        assert!(self.state.row < self.config.size, "step: the episode of {} is over", self.spec.name);
+        if self.state.row == self.config.size {
+            let reason = "a step after the end of the episode: reset the world first".into();
+            return Err(WorldFault { world: self.spec.name.clone(), reason });
+        }
         let reward = Reward(self.sink(action) as f32);
         self.paint(frame);
         let ending = if self.state.row == self.config.size { Ending::GameOver } else { Ending::Continues };
@@ -181,7 +184,10 @@ impl Environment for DeepSea {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
-        self.state = snapshot::decode(&self.spec.name, snapshot)?;
+        let state: State = snapshot::decode(&self.spec.name, snapshot)?;
+        let size = self.config.size;
+        snapshot::check(&self.spec.name, state.row <= size && state.column < size)?;
+        self.state = state;
         Ok(())
     }
 

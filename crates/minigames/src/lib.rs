@@ -4,7 +4,7 @@
 //! that command line, presets and reports need no code per world. A new world is a file with a `Family` and one line in
 //! `registry.rs`. The worlds are small enough that many seeds of many agents finish in an hour, and two of them hand out
 //! [ground truth](sane_env::GroundTruth): deep sea marks failed episodes ([`SolvedRule`] says when a run counts as
-//! solved), the risky road computes the true risk of every state ([`risky_road::Lookahead`]).
+//! solved), the risky road and its variants compute the true risk of every state ([`risky_road::Lookahead`]).
 //!
 //! Reading order: `registry`, then one world: `deep_sea` is the shortest. Sources and checks: `docs/small-worlds.md`.
 //!

@@ -81,6 +81,11 @@ impl Minatar {
         self.random = NumpyStream::new(seed);
     }
 
+    /// Whether `other` is a state of this game with the same settings that play can reach.
+    pub(crate) fn can_become(&self, other: &Self) -> bool {
+        self.game() == other.game() && self.sticky == other.sticky && other.board.rules().is_valid()
+    }
+
     pub fn game(&self) -> Game {
         self.board.game()
     }

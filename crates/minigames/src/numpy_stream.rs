@@ -5,9 +5,27 @@ use serde::{Deserialize, Serialize};
 
 /// `RandomState(seed)`: doubles of 53 bits, integers by masked rejection, normals by the polar method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Saved")]
 pub struct NumpyStream {
     words: Mt19937,
     spare_normal: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Saved {
+    words: Mt19937,
+    spare_normal: Option<f64>,
+}
+
+impl TryFrom<Saved> for NumpyStream {
+    type Error = String;
+
+    fn try_from(Saved { words, spare_normal }: Saved) -> Result<Self, String> {
+        if spare_normal.is_some_and(|spare| !spare.is_finite()) {
+            return Err("a normal number that is not finite; the file is damaged".into());
+        }
+        Ok(Self { words, spare_normal })
+    }
 }
 
 impl NumpyStream {
@@ -50,7 +68,7 @@ impl NumpyStream {
             let x2 = 2.0 * self.double() - 1.0;
             let r2 = x1 * x1 + x2 * x2;
             if 0.0 < r2 && r2 < 1.0 {
-                let f = (-2.0 * r2.ln() / r2).sqrt();
+                let f = (-2.0 * libm::log(r2) / r2).sqrt();
                 self.spare_normal = Some(f * x1);
                 return f * x2;
             }

@@ -208,5 +208,8 @@ mod tests {
             assert!(message(name).contains("must be"), "{name}: {}", message(name));
         }
         assert!(message("risky-road:lanes=4").contains("has no option"));
+        assert!(message("risky-road/treasure:after=4").contains("has no option"));
+        assert!(message("risky-road/shift:after=never").contains("a number of interactions"));
+        assert!(message("risky-road/shift:affter=9").contains("did you mean \"after\""));
     }
 }

@@ -1,5 +1,5 @@
 //! The risky road: a car on seven lanes with traffic, a world whose true risk is known. In open stretches every action is
-//! harmless; in tight ones all actions but one crash.
+//! harmless; in tight ones all actions but one crash. Two variants reward exploring where it is harmless: `treasure`, `shift`.
 //!
 //! The car moves forward one row per step and chooses its lane; nine rows ahead are visible. Undecided cars occupy one of
 //! two marked cells, and a fair coin decides which when the row is two steps away. Everything else is known, so the exact
@@ -7,45 +7,77 @@
 //! guarantees that rows beyond the visible ones cannot change it (`docs/small-worlds.md`).
 
 mod lookahead;
+mod marked_road;
 mod row;
+mod shift;
 mod traffic;
+mod treasure;
 
 pub use lookahead::Lookahead;
+pub use shift::SHIFT_AFTER;
 pub use traffic::Difficulty;
+pub use treasure::{TRAIL, TREASURE};
 
-use crate::registry::{Family, KnownWorld, SuitableNetwork};
+use crate::picture::Colour;
+use crate::registry::{Family, KnownWorld, Made, SuitableNetwork, WorldName};
 use crate::{picture, snapshot};
+use marked_road::MarkedRoad;
 use row::Row;
 use sane_env::{
     Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, Picture, Reward,
     SnapshotError, Step, Stream, WorldFault,
 };
 use serde::{Deserialize, Serialize};
+use shift::Shift;
 use traffic::Traffic;
+use treasure::Treasure;
 
 pub(crate) const FAMILY: Family = Family {
     name: "risky-road",
-    pattern: "risky-road[/DIFFICULTY]",
+    pattern: "risky-road[/DIFFICULTY|/treasure|/shift]",
     worlds: &[
         KnownWorld { name: "risky-road", description: "a car in traffic with known true risk; difficulties 1 to 9" },
         KnownWorld { name: "risky-road/easy", description: "difficulty 2" },
         KnownWorld { name: "risky-road/hard", description: "difficulty 8" },
+        KnownWorld {
+            name: "risky-road/treasure",
+            description: "a reward that only several exploratory choices in open stretches find",
+        },
+        KnownWorld {
+            name: "risky-road/shift",
+            description: "fast and slow lanes change places after 30,000 interactions; option after=N",
+        },
     ],
     preset: "risky-road",
     network: SuitableNetwork::Convolutional,
     solved: None,
     episode_length: |_| None,
-    make: |name, seed| {
-        let difficulty =
-            if name.variant.is_empty() { Some(Difficulty::NORMAL) } else { Difficulty::parse(name.variant) };
-        let expected = "a difficulty from 1 to 9, easy (2), normal (5) or hard (8)";
-        let difficulty = difficulty.ok_or_else(|| name.bad_variant(expected, "risky-road/4"))?;
-        if let Some((option, _)) = name.options().next() {
-            return Err(name.unknown_option(option, &[]));
-        }
-        Ok(Box::new(RiskyRoad::new(difficulty, seed)))
-    },
+    make,
 };
+
+fn make(name: &WorldName<'_>, seed: u64) -> Made {
+    let mut after = SHIFT_AFTER;
+    let options: &[&'static str] = if name.variant == "shift" { &["after"] } else { &[] };
+    for (option, value) in name.options() {
+        if !options.contains(&option) {
+            return Err(name.unknown_option(option, options));
+        }
+        after = name.value(option, value, "a number of interactions")?;
+    }
+    Ok(match name.variant {
+        "treasure" => Box::new(MarkedRoad::new("risky-road/treasure".into(), Treasure::default(), seed)),
+        "shift" => {
+            let option = if after == SHIFT_AFTER { String::new() } else { format!(":after={after}") };
+            Box::new(MarkedRoad::new(format!("risky-road/shift{option}"), Shift::new(after), seed))
+        }
+        variant => {
+            let difficulty = if variant.is_empty() { Some(Difficulty::NORMAL) } else { Difficulty::parse(variant) };
+            let expected = "a difficulty from 1 to 9, easy (2), normal (5), hard (8), treasure or shift";
+            let difficulty = difficulty.ok_or_else(|| name.bad_variant(expected, "risky-road/4"))?;
+            Box::new(RiskyRoad::new(difficulty, seed))
+        }
+    })
+}
 
 pub const LANES: usize = 7;
 /// Visible rows ahead of the car.
@@ -67,6 +99,7 @@ const UNDECIDED: usize = 2;
 const CHANNELS: usize = 3;
 const HEIGHT: usize = ROWS_AHEAD + 1;
 const PLANE: usize = HEIGHT * LANES;
+const COLOURS: [Colour; CHANNELS] = [[240, 240, 240], [228, 87, 86], [238, 202, 59]];
 
 /// The actions. A guard rail keeps the car on the road in the outer lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +175,18 @@ impl RiskyRoad {
         copy
     }
 
+    /// What the last row gave.
+    fn outcome(&self) -> Step {
+        let (reward, ending) = if self.state.crashed {
+            (0.0, Ending::GameOver)
+        } else if EPISODE_ROWS <= self.state.driven {
+            (ROW_REWARD, Ending::Truncated)
+        } else {
+            (ROW_REWARD, Ending::Continues)
+        };
+        Step { reward: Reward(reward), ending, frames: EnvFrames(1) }
+    }
+
     fn paint(&self, frame: &mut [u8]) {
         assert_eq!(frame.len(), CHANNELS * PLANE, "paint: the frame has {} bytes", frame.len());
         frame.fill(0);
@@ -166,13 +211,21 @@ impl State {
         Self { lane, rows, driven: 0, crashed: false, traffic, coins }
     }
 
+    fn is_valid(&self, difficulty: Difficulty) -> bool {
+        self.lane < LANES
+            && self.rows.iter().all(|row| row.is_valid())
+            && self.rows[..=DECISION_DISTANCE].iter().all(|row| row.undecided == 0)
+            && self.driven <= EPISODE_ROWS
+            && self.traffic.is_valid(difficulty)
+    }
+
     fn drive(&mut self, steering: Steering) {
         self.lane = steering.lane_after(self.lane);
         self.rows.rotate_left(1);
         self.rows[ROWS_AHEAD] = self.traffic.next_row();
         self.rows[DECISION_DISTANCE].decide(&mut self.coins);
         self.crashed = !self.rows[0].is_free(self.lane);
-        self.driven += 1;
+        self.driven = self.driven.saturating_add(1);
     }
 }
 
@@ -193,14 +246,7 @@ impl Environment for RiskyRoad {
         };
         self.state.drive(steering);
         self.paint(frame);
-        let (reward, ending) = if self.state.crashed {
-            (0.0, Ending::GameOver)
-        } else if EPISODE_ROWS <= self.state.driven {
-            (ROW_REWARD, Ending::Truncated)
-        } else {
-            (ROW_REWARD, Ending::Continues)
-        };
-        Ok(Step { reward: Reward(reward), ending, frames: EnvFrames(1) })
+        Ok(self.outcome())
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -208,7 +254,9 @@ impl Environment for RiskyRoad {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
-        self.state = snapshot::decode(&self.spec.name, snapshot)?;
+        let state: State = snapshot::decode(&self.spec.name, snapshot)?;
+        snapshot::check(&self.spec.name, state.is_valid(self.difficulty))?;
+        self.state = state;
         Ok(())
     }
 
@@ -224,7 +272,7 @@ impl Environment for RiskyRoad {
     fn picture(&self) -> Picture {
         let mut frame = vec![0; CHANNELS * PLANE];
         self.paint(&mut frame);
-        picture::paint(&frame, HEIGHT, LANES, &[[240, 240, 240], [228, 87, 86], [238, 202, 59]])
+        picture::paint(&frame, HEIGHT, LANES, &COLOURS)
     }
 
     fn ground_truth(&self) -> Option<&dyn GroundTruth> {

@@ -30,6 +30,15 @@ pub fn decode<S: DeserializeOwned>(world: &str, snapshot: &[u8]) -> Result<S, Sn
     postcard::from_bytes(state).map_err(|error| unreadable(error.to_string()))
 }
 
+/// Refuses a state that the world cannot reach.
+pub fn check(world: &str, is_valid: bool) -> Result<(), SnapshotError> {
+    if is_valid {
+        return Ok(());
+    }
+    let reason = "it holds a state that play cannot reach: it was altered, or another version wrote it".into();
+    Err(SnapshotError::Unreadable { world: world.into(), reason })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

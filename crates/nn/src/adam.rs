@@ -30,6 +30,8 @@ pub struct Adam {
     first: Buffer,
     second: Buffer,
     kernel: Kernel,
+    /// Parameters that learn at another rate, and its multiple of the common one.
+    scaled: Option<(Range<usize>, f32)>,
 }
 
 /// Parameters per parallel task, and per partial sum of [`global_norm`], whose bits depend on it.
@@ -39,7 +41,13 @@ impl Adam {
     /// Zero moments for `len` parameters.
     pub fn new(kernel: Kernel, hyperparameters: AdamHyperparameters, len: usize) -> Self {
         let coefficients = coefficients(&hyperparameters, 1, 1.0);
-        Self { hyperparameters, steps: 0, coefficients, first: Buffer::zeros(len), second: Buffer::zeros(len), kernel }
+        let (first, second) = (Buffer::zeros(len), Buffer::zeros(len));
+        Self { hyperparameters, steps: 0, coefficients, first, second, kernel, scaled: None }
+    }
+
+    /// Lets the parameters of `range` learn at `factor` times the learning rate. A tensor lies inside of it or outside.
+    pub fn scale_rate(&mut self, range: Range<usize>, factor: f32) {
+        self.scaled = Some((range, factor));
     }
 
     /// Starts the next step: increments the step counter and computes the bias corrections.
@@ -53,10 +61,28 @@ impl Adam {
         self.coefficients = coefficients(&self.hyperparameters, self.steps, gradient_scale);
     }
 
+    /// Starts the next step without bias corrections and with the learning rate multiplied by `rate_factor`.
+    pub fn begin_uncorrected_step(&mut self, rate_factor: f64, gradient_scale: f32) {
+        self.begin_clipped_step(gradient_scale);
+        self.coefficients.rate = (self.hyperparameters.learning_rate * rate_factor) as f32;
+        self.coefficients.root_correction = 1.0;
+    }
+
     /// Updates `params[range]` with `gradients[range]`.
     pub fn apply(&mut self, params: &mut [f32], gradients: &[f32], range: Range<usize>) {
         assert_eq!((params.len(), gradients.len()), (self.first.len(), self.first.len()), "adam: another layout");
-        let (kernel, coefficients) = (self.kernel, self.coefficients);
+        let scaled = self.scaled.as_ref().map_or(range.end..range.end, |(scaled, _)| {
+            scaled.start.clamp(range.start, range.end)..scaled.end.clamp(range.start, range.end)
+        });
+        for part in [range.start..scaled.start, scaled.clone(), scaled.end..range.end] {
+            if !part.is_empty() {
+                self.apply_at_one_rate(params, gradients, part);
+            }
+        }
+    }
+
+    fn apply_at_one_rate(&mut self, params: &mut [f32], gradients: &[f32], range: Range<usize>) {
+        let (kernel, coefficients) = (self.kernel, self.coefficients_at(range.start));
         let (p, g) = (&mut params[range.clone()], &gradients[range.clone()]);
         let (m, v) = (&mut self.first[range.clone()], &mut self.second[range]);
         if p.len() <= TASK {
@@ -68,9 +94,14 @@ impl Adam {
         }
     }
 
-    /// Coefficients of the current step and moments of `range`, for updates fused into another pass.
-    pub(crate) fn step_state(&mut self, range: Range<usize>) -> (AdamCoefficients, &mut [f32], &mut [f32]) {
-        (self.coefficients, &mut self.first[range.clone()], &mut self.second[range])
+    /// The moments, and the coefficients of the current step for a parameter, for updates fused into another pass.
+    pub(crate) fn step_state(&mut self) -> (impl Fn(usize) -> AdamCoefficients + Send + '_, &mut [f32], &mut [f32]) {
+        let (coefficients, scaled) = (self.coefficients, self.scaled.as_ref());
+        (move |parameter| at_own_rate(coefficients, scaled, parameter), &mut self.first, &mut self.second)
+    }
+
+    fn coefficients_at(&self, parameter: usize) -> AdamCoefficients {
+        at_own_rate(self.coefficients, self.scaled.as_ref(), parameter)
     }
 
     /// Number of steps started so far.
@@ -102,6 +133,15 @@ impl Adam {
     }
 }
 
+fn at_own_rate(common: AdamCoefficients, scaled: Option<&(Range<usize>, f32)>, parameter: usize) -> AdamCoefficients {
+    match scaled {
+        Some((range, factor)) if range.contains(&parameter) => {
+            AdamCoefficients { rate: common.rate * factor, ..common }
+        }
+        _ => common,
+    }
+}
+
 /// Euclidean norm of all gradients, summed in a fixed order at any thread count.
 pub fn global_norm(kernel: Kernel, gradients: &[f32]) -> f32 {
     gradients.chunks(TASK).map(|chunk| f64::from(kernel.dot(chunk, chunk))).sum::<f64>().sqrt() as f32
@@ -113,13 +153,27 @@ pub fn clip_scale(norm: f32, max_norm: f32) -> f32 {
 }
 
 fn coefficients(hyperparameters: &AdamHyperparameters, step: u64, gradient_scale: f32) -> AdamCoefficients {
-    let t = i32::try_from(step).unwrap_or(i32::MAX);
     AdamCoefficients {
         beta1: hyperparameters.beta1 as f32,
         beta2: hyperparameters.beta2 as f32,
-        rate: (hyperparameters.learning_rate / (1.0 - hyperparameters.beta1.powi(t))) as f32,
-        root_correction: (1.0 / (1.0 - hyperparameters.beta2.powi(t)).sqrt()) as f32,
+        rate: (hyperparameters.learning_rate / (1.0 - power(hyperparameters.beta1, step))) as f32,
+        root_correction: (1.0 / (1.0 - power(hyperparameters.beta2, step)).sqrt()) as f32,
         epsilon: hyperparameters.epsilon as f32,
         gradient_scale,
+    }
+}
+
+/// baseⁿ by repeated squaring: the order of the products is ours, while the precision of `powi` is left to the platform.
+fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut result = 1.0;
+    loop {
+        if n & 1 == 1 {
+            result *= base;
+        }
+        n /= 2;
+        if n == 0 {
+            return result;
+        }
+        base *= base;
     }
 }

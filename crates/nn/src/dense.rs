@@ -325,13 +325,14 @@ impl Adam {
         params: &'a mut [f32],
         layers: impl Iterator<Item = DenseUpdate<'a>> + Send,
     ) -> impl Iterator<Item = WeightUpdate<'a>> + Send {
-        let (coefficients, m, v) = self.step_state(0..params.len());
+        let (coefficients_at, m, v) = self.step_state();
         let (mut left, mut first) = (ParameterSlices { p: params, m, v }, 0);
         layers.flat_map(move |of| {
             let Range { start, end } = of.layer.weight.clone();
             assert!(first <= start, "adam: layers out of order");
             left.split_off(start - first);
             first = end;
+            let coefficients = coefficients_at(start);
             left.split_off(end - start)
                 .chunks(TASK_PANELS * of.layer.inputs * LANES)
                 .enumerate()

@@ -38,4 +38,7 @@ pub enum NnError {
         /// Names of those this processor can run, fastest first.
         available: String,
     },
+    /// A process computes with one kernel from beginning to end.
+    #[error("this process already computes with the {used} kernel, so it cannot change to {asked}; choose it first")]
+    KernelInUse { used: &'static str, asked: &'static str },
 }

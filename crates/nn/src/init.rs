@@ -49,6 +49,6 @@ fn fans(shape: &[usize]) -> (f64, f64) {
 
 /// One standard normal number by Box–Muller; the second of the pair is discarded, so each value costs two draws.
 fn normal(uniform: &mut dyn FnMut() -> f64) -> f64 {
-    let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform()).cos()
+    let radius = (-2.0 * libm::log(1.0 - uniform())).sqrt();
+    radius * libm::cos(std::f64::consts::TAU * uniform())
 }

@@ -17,10 +17,14 @@ pub(crate) use product::{Accumulator, Offsets, Prefetch, Product};
 use product::{AdamUpdate, Source, Store};
 pub(crate) use sparse_row::{NonZeros, SparseRow};
 use std::ops::Range;
+use std::sync::OnceLock;
 pub(crate) use tiles::{POSITIONS, PanelBias, Patch, TileGrid, TileSlot, TileSlots, position_stride};
 
 /// Lanes of a vector; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
+
+/// The kernel that this process computes with, once it is settled.
+static OF_PROCESS: OnceLock<Kernel> = OnceLock::new();
 
 /// An instruction set to compute with. A value exists only if this processor has its instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +40,16 @@ enum InstructionSet {
 }
 
 impl Kernel {
-    /// The fastest this processor can run.
+    /// The kernel of this process: the chosen one, or the fastest that the processor can run.
     pub fn detect() -> Self {
-        Self::available()[0]
+        *OF_PROCESS.get_or_init(|| Self::available()[0])
+    }
+
+    /// Makes this the kernel of the process. All kernels give the same bits, so this only changes speed. Fails if the process
+    /// already computes with another one.
+    pub fn use_in_process(self) -> Result<(), NnError> {
+        let used = *OF_PROCESS.get_or_init(|| self);
+        if used == self { Ok(()) } else { Err(NnError::KernelInUse { used: used.name(), asked: self.name() }) }
     }
 
     /// All that this processor can run, fastest first; the last is the portable one.

@@ -78,6 +78,17 @@ const SUM_TASK: usize = 4096;
 impl Torso {
     /// Checks all shapes and adds the convolutions' tensors to `layout`. `max_batch` is the largest batch it will be used with.
     pub fn new(kernel: Kernel, spec: &TorsoSpec, max_batch: usize, layout: &mut Layout) -> Result<Self, NnError> {
+        Self::prefixed(kernel, "", spec, max_batch, layout)
+    }
+
+    /// As [`Torso::new`], the names of its tensors beginning with `prefix`, for a second torso in the same layout.
+    pub fn prefixed(
+        kernel: Kernel,
+        prefix: &str,
+        spec: &TorsoSpec,
+        max_batch: usize,
+        layout: &mut Layout,
+    ) -> Result<Self, NnError> {
         let sizes = [
             ("the number of channels", spec.input.channels),
             ("the height", spec.input.height),
@@ -94,7 +105,7 @@ impl Torso {
                 .last()
                 .map_or((spec.input, ImageOrder::ChannelsFirst), |last| (last.conv.output, ImageOrder::ChannelsLast));
             let context = ConvContext { input, order, has_bias: spec.has_bias };
-            let conv = Conv::new(kernel, &format!("conv{}", i + 1), conv, context, layout)?;
+            let conv = Conv::new(kernel, &format!("{prefix}conv{}", i + 1), conv, context, layout)?;
             layers.push(if i == 0 { Layer::first(conv) } else { Layer::inner(conv) });
         }
         let params = first..layout.len();

@@ -21,6 +21,21 @@ pub enum RecordError {
         path.display()
     )]
     Shortened { path: PathBuf, found_bytes: u64, expected_bytes: u64 },
+    /// The bytes that a checkpoint covers are not those that were written.
+    #[error(
+        "{} was altered: its first {bytes} bytes are not those that the checkpoint was made with; restore the file, or \
+         start over with --fresh, which keeps the old run",
+        path.display()
+    )]
+    Altered { path: PathBuf, bytes: u64 },
+    /// A line that is too long to be a record.
+    #[error("{}: line {line} is longer than {longest_bytes} bytes, which no record is", path.display())]
+    LongLine {
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        longest_bytes: u64,
+    },
     /// A line in the middle of the file is not a record.
     #[error("{}, line {line}: {}; expected one JSON record per line", path.display(), without_line(source))]
     Line {

@@ -107,6 +107,40 @@ pub struct ModuleHealth {
     pub sigma_negative_share: f64,
     /// Share of hidden units active for at least one state of a batch, mean over batches; 0 means the module has died.
     pub live_units_share: f64,
+    /// Share of states in which every unit of a hidden layer is off, so that σ is one constant there, mean over batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_states_share: Option<f64>,
+}
+
+/// Where an agent explores, in environments that know the true risk of their states. A state is risky if a uniformly
+/// random action leads to an avoidable harm in at least half of the cases.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ExplorationByRisk {
+    /// Share of interactions in risky states.
+    pub risky_states_share: f64,
+    /// Share of changed actions among the interactions in risky states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_share_risky: Option<f64>,
+    /// The same in the other states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_share_other: Option<f64>,
+}
+
+/// The loss of agents with a KL term, part by part: means over the train steps of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BoundRecord {
+    /// Mean squared TD error.
+    pub td_loss_mean: f64,
+    /// What the KL of σ adds to the loss.
+    pub kl_sigma_mean: f64,
+    /// What ½‖μ‖² adds to the loss; 0 where it is no part of it.
+    pub kl_means_mean: f64,
+    /// λ, the weight of the KL term.
+    pub kl_weight_mean: f64,
+    /// The wanted standard deviation of the noise of Q.
+    pub q_noise_mean: f64,
+    /// Running median of the gap max Q̄ − mean Q̄.
+    pub gap_mean: f64,
 }
 
 /// Means over the interactions and train steps since the last such line.
@@ -134,6 +168,16 @@ pub struct IntervalFinished {
     /// As in [`EpisodeFinished::effective_exploration_share`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_exploration_share: Option<f64>,
+    /// Share of interactions whose action differs from the greedy one without noise, whether noise or chance chose it: the
+    /// exploratory actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_action_share: Option<f64>,
+    /// Where those actions were, in environments that know their true risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_risk: Option<ExplorationByRisk>,
+    /// Interactions that lost a life or the game; a time limit loses neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lives_lost: Option<u64>,
     /// Mean loss (absent before learning starts).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_mean: Option<f64>,
@@ -149,6 +193,9 @@ pub struct IntervalFinished {
     /// The perturbation module, over the batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleHealth>,
+    /// The loss and its KL term, over the batches (agents with a KL term).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<BoundRecord>,
 }
 
 /// The run reached its number of interactions.

@@ -8,19 +8,25 @@
 //! film is recorded depends on the clock; it is not part of what repeats bit for bit.
 
 use crate::RecordError;
+use crate::disk::{RealDisk, read_plain, replace_file};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"SANEFILM";
 
+/// Pixels of the longest film that is read: an hour of the console's screen at 15 frames per second would be twice that.
+const MOST_PIXELS: usize = 1 << 30;
+
 /// Version of the format.
 pub const FILM_VERSION: u32 = 1;
+
+/// A larger file is no film: a thousand incompressible pictures of 160 by 210 points have 34 megabytes.
+const LARGEST_FILM_BYTES: u64 = 256 << 20;
 
 /// Everything about a film but its frames; the lists have one entry per frame.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -139,15 +145,13 @@ pub fn write_film(path: &Path, header: FilmHeader, frames: PackedFrames) -> Resu
     let json =
         serde_json::to_vec(&header).map_err(|error| RecordError::io("write", path)(std::io::Error::other(error)))?;
     let length = (json.len() as u32).to_le_bytes();
-    let temporary = path.with_extension("new");
-    fs::write(&temporary, [&MAGIC[..], &length, &json, &frames.bytes].concat())
-        .map_err(RecordError::io("write", &temporary))?;
-    fs::rename(&temporary, path).map_err(RecordError::io("rename", &temporary))
+    let pieces = [&MAGIC[..], &length, &json, &frames.bytes];
+    replace_file(&RealDisk, &path.with_extension("new"), path, &pieces).map_err(RecordError::io("write", path))
 }
 
 /// A film's header and its frames as RGB, one after the other.
 pub fn read_film(path: &Path) -> Result<(FilmHeader, Vec<u8>), RecordError> {
-    let bytes = fs::read(path).map_err(RecordError::io("read", path))?;
+    let bytes = read_plain(path, LARGEST_FILM_BYTES).map_err(RecordError::io("read", path))?;
     parse(&bytes).ok_or_else(|| {
         let reason = "not a film, or a truncated one";
         RecordError::io("read", path)(std::io::Error::new(std::io::ErrorKind::InvalidData, reason))
@@ -159,9 +163,14 @@ fn parse(bytes: &[u8]) -> Option<(FilmHeader, Vec<u8>)> {
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (json, packed) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     let header: FilmHeader = serde_json::from_slice(json).ok()?;
-    let size = header.width * header.height;
-    let mut delta = vec![0; size * header.action.len()];
-    ZlibDecoder::new(packed).read_exact(&mut delta).ok()?;
+    let size = header.width.checked_mul(header.height)?;
+    // The pixels are announced by the header: they are read as far as they are there, not allocated as announced.
+    let pixels = size.checked_mul(header.action.len()).filter(|pixels| *pixels <= MOST_PIXELS)?;
+    let mut delta = Vec::new();
+    ZlibDecoder::new(packed).take(pixels as u64).read_to_end(&mut delta).ok()?;
+    if delta.len() != pixels {
+        return None;
+    }
     for i in size..delta.len() {
         delta[i] ^= delta[i - size];
     }
@@ -179,6 +188,7 @@ fn nearest(palette: &[[u8; 3]], wanted: [u8; 3]) -> u8 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::fs;
 
     fn check_round_trip(frames: &[Vec<[u8; 3]>], width: usize) -> (FilmHeader, Vec<u8>) {
         let folder = tempfile::tempdir().unwrap();

@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod disk;
 mod error;
 mod event;
 mod film;
@@ -38,17 +39,21 @@ mod tensorboard;
 mod timing;
 
 pub use baseline::{Baseline, PAPER_GAMES};
+pub use disk::{
+    Disk, RealDisk, open_plain, read_plain, read_plain_text, replace_file, require_plain, temporary_beside,
+};
 pub use error::RecordError;
 pub use event::{
-    EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RunFinished, RunStarted,
-    SCHEMA_VERSION, SigmaRange,
+    BoundRecord, EpisodeEnd, EpisodeFinished, EvaluationFinished, Event, ExplorationByRisk, IntervalFinished,
+    ModuleHealth, RunFinished, RunStarted, SCHEMA_VERSION, SigmaRange,
 };
 pub use film::{FILM_VERSION, FilmFrames, FilmHeader, PackedFrames, read_film, write_film};
-pub use jsonl::{JsonlFile, Records, Scan, event_kind, read_jsonl, scan_jsonl};
+pub use jsonl::{JsonlFile, Records, Scan, append_jsonl, digest_of_file, event_kind, read_jsonl, scan_jsonl};
 pub use risk::{
     ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState,
+    StateNoise,
 };
-pub use run_folders::{RunSearch, is_moved_aside};
+pub use run_folders::{FoundRuns, RunSearch, is_moved_aside};
 pub use suite_status::{RunState, RunStatus, SuiteStatus};
 pub use tensorboard::{Histogram, TensorBoard};
 pub use timing::{Shares, StopReason, Timing};

@@ -107,10 +107,27 @@ pub struct AuditedState {
     pub state: SeenState,
     /// Outcome of each action, in the order of the actions.
     pub futures: Vec<ActionFutures>,
+    /// What the policy's noise does in it, by many draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<StateNoise>,
     /// Return of the best action minus that of a random one; the best is chosen by the other continuations.
     pub risk_return: f64,
     /// Probability of losing a life (or the game) within the horizon after a random action, minus that after the best.
     pub risk_harm: f64,
+}
+
+/// The noise of a policy in one state, by many draws.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StateNoise {
+    /// Number of draws.
+    pub draws: usize,
+    /// Share of the draws that changed the action.
+    pub changed_share: f64,
+    /// Standard deviation of Q(s, a) over the draws, mean over the actions: the size of the noise of Q.
+    pub q_noise: f64,
+    /// Share of the perturbation module's hidden units that are active in this state, for agents with a module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_units_share: Option<f64>,
 }
 
 /// Outcome of an action over all continuations.

@@ -5,40 +5,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How to search for run folders. The default finds the current runs at any depth and fails on a folder that cannot be
-/// listed.
+/// How to search for run folders. The default finds the current runs at any depth and fails if a root cannot be listed.
 ///
 /// A run folder holds `config.toml` or `events.jsonl`; nothing below it is searched. Folders whose names begin with a
-/// dot are left out, symbolic links are followed, and a folder that several paths lead to is visited once.
+/// dot are left out, and a folder that several paths lead to is visited once. A folder below a root that cannot be listed
+/// is passed over and named in the result.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSearch {
     /// Whether folders that `sane train --fresh` moved aside are searched, too.
     pub moved_aside: bool,
     /// Levels below a root that are searched.
     pub max_depth: usize,
-    /// Whether folders that cannot be listed are left out.
+    /// Whether symbolic links below a root are followed.
+    pub follow_links: bool,
+    /// Whether roots that cannot be listed are left out, too.
     pub skip_unreadable: bool,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct FoundRuns {
+    /// Run folders, sorted by their canonical path; the value is the path through its root.
+    pub folders: BTreeMap<PathBuf, PathBuf>,
+    /// Folders below the roots that could not be listed.
+    pub unreadable: Vec<RecordError>,
 }
 
 impl Default for RunSearch {
     fn default() -> Self {
-        Self { moved_aside: false, max_depth: usize::MAX, skip_unreadable: false }
+        Self { moved_aside: false, max_depth: usize::MAX, follow_links: true, skip_unreadable: false }
     }
 }
 
 impl RunSearch {
-    /// Run folders at or below `roots`, sorted by their canonical path; the value is the path through its root.
-    pub fn find(&self, roots: &[PathBuf]) -> Result<BTreeMap<PathBuf, PathBuf>, RecordError> {
+    /// Run folders at or below `roots`.
+    pub fn find(&self, roots: &[PathBuf]) -> Result<FoundRuns, RecordError> {
         self.find_where(roots, |_| true)
     }
 
     /// As [`find`](Self::find), entering only folders whose canonical path `admits`.
-    pub fn find_where(
-        &self,
-        roots: &[PathBuf],
-        admits: impl Fn(&Path) -> bool,
-    ) -> Result<BTreeMap<PathBuf, PathBuf>, RecordError> {
-        let mut walk = Walk { search: self, admits, visited: BTreeSet::new(), found: BTreeMap::new() };
+    pub fn find_where(&self, roots: &[PathBuf], admits: impl Fn(&Path) -> bool) -> Result<FoundRuns, RecordError> {
+        let mut walk = Walk { search: self, admits, visited: BTreeSet::new(), found: FoundRuns::default() };
         roots.iter().try_for_each(|root| walk.visit(root, 0))?;
         Ok(walk.found)
     }
@@ -54,34 +61,43 @@ struct Walk<'a, F> {
     search: &'a RunSearch,
     admits: F,
     visited: BTreeSet<PathBuf>,
-    found: BTreeMap<PathBuf, PathBuf>,
+    found: FoundRuns,
 }
 
 impl<F: Fn(&Path) -> bool> Walk<'_, F> {
     fn visit(&mut self, folder: &Path, depth: usize) -> Result<(), RecordError> {
-        let real = match fs::canonicalize(folder) {
-            Ok(real) => real,
-            Err(_) if self.search.skip_unreadable => return Ok(()),
-            Err(source) => return Err(RecordError::Io { doing: "list", path: folder.into(), source }),
-        };
-        if !(self.admits)(&real) || !self.visited.insert(real.clone()) {
-            return Ok(());
-        }
-        let entries = match fs::read_dir(&real) {
-            Ok(entries) => entries,
-            Err(_) if self.search.skip_unreadable => return Ok(()),
-            Err(source) => return Err(RecordError::Io { doing: "list", path: folder.into(), source }),
+        let listed = fs::canonicalize(folder).and_then(|real| {
+            if !(self.admits)(&real) || !self.visited.insert(real.clone()) {
+                return Ok(None);
+            }
+            fs::read_dir(&real).map(|entries| Some((real, entries)))
+        });
+        let (real, entries) = match listed {
+            Ok(Some(listed)) => listed,
+            Ok(None) => return Ok(()),
+            Err(source) => {
+                let error = RecordError::Io { doing: "list", path: folder.into(), source };
+                if depth == 0 && !self.search.skip_unreadable {
+                    return Err(error);
+                }
+                self.found.unreadable.push(error);
+                return Ok(());
+            }
         };
         let mut inner = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name();
             if name == "config.toml" || name == "events.jsonl" {
-                self.found.insert(real, folder.into());
+                self.found.folders.insert(real, folder.into());
                 return Ok(());
             }
             let path = entry.path();
+            let is_folder = match self.search.follow_links {
+                true => path.is_dir(),
+                false => entry.file_type().is_ok_and(|kind| kind.is_dir()),
+            };
             let is_hidden = name.to_string_lossy().starts_with('.');
-            if !is_hidden && path.is_dir() && (self.search.moved_aside || !is_moved_aside(&path)) {
+            if !is_hidden && is_folder && (self.search.moved_aside || !is_moved_aside(&path)) {
                 inner.push(name);
             }
         }
@@ -108,7 +124,7 @@ mod tests {
     }
 
     fn check_found(search: RunSearch, root: &Path, expected: &[&str]) {
-        let found = search.find(&[root.into()]).unwrap();
+        let found = search.find(&[root.into()]).unwrap().folders;
         let relative: Vec<&str> =
             found.values().map(|path| path.strip_prefix(root).unwrap().to_str().unwrap()).collect();
         assert_eq!(relative, expected);
@@ -128,7 +144,7 @@ mod tests {
         let root = tree(&["seed-1", "seed-1.old-1"]);
         check_found(RunSearch::default(), root.path(), &["seed-1"]);
         check_found(RunSearch { moved_aside: true, ..RunSearch::default() }, root.path(), &["seed-1", "seed-1.old-1"]);
-        assert_eq!(RunSearch::default().find(&[root.path().join("seed-1.old-1")]).unwrap().len(), 1);
+        assert_eq!(RunSearch::default().find(&[root.path().join("seed-1.old-1")]).unwrap().folders.len(), 1);
         assert!(!is_moved_aside(Path::new("seed-1.old-")) && !is_moved_aside(Path::new("seed-1.older-1")));
     }
 
@@ -139,7 +155,8 @@ mod tests {
         let error = RunSearch::default().find(&roots).unwrap_err();
         assert!(error.to_string().starts_with("cannot list ") && error.to_string().contains("missing"), "{error}");
         let search = RunSearch { skip_unreadable: true, ..RunSearch::default() };
-        assert_eq!(search.find(&roots).unwrap().len(), 1);
+        let found = search.find(&roots).unwrap();
+        assert_eq!((found.folders.len(), found.unreadable.len()), (1, 1));
     }
 
     #[cfg(unix)]
@@ -151,9 +168,12 @@ mod tests {
         std::os::unix::fs::symlink(&runs, runs.join("a/round")).unwrap();
         std::os::unix::fs::symlink(root.path().join("elsewhere"), runs.join("outside")).unwrap();
         let roots = [runs.clone(), runs.join("b")];
-        assert_eq!(RunSearch::default().find(&roots).unwrap().len(), 3);
+        assert_eq!(RunSearch::default().find(&roots).unwrap().folders.len(), 3);
+        let unlinked =
+            RunSearch { follow_links: false, ..RunSearch::default() }.find(std::slice::from_ref(&runs)).unwrap();
+        assert_eq!(unlinked.folders.into_values().collect::<Vec<_>>(), [runs.join("a/seed-1"), runs.join("b")]);
         let real = fs::canonicalize(&runs).unwrap();
         let inside = RunSearch::default().find_where(&roots, |folder| folder.starts_with(&real)).unwrap();
-        assert_eq!(inside.into_values().collect::<Vec<_>>(), [runs.join("a/seed-1"), runs.join("b")]);
+        assert_eq!(inside.folders.into_values().collect::<Vec<_>>(), [runs.join("a/seed-1"), runs.join("b")]);
     }
 }

@@ -12,10 +12,12 @@
 //! ```
 
 use crate::RecordError;
+use crate::disk::{Disk, RealDisk};
 use crate::jsonl::open_at;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// The distribution of the numbers of a tensor.
@@ -67,16 +69,24 @@ pub struct TensorBoard {
     path: PathBuf,
     file: BufWriter<File>,
     position: u64,
+    disk: Arc<dyn Disk>,
+    /// Folder whose names are not on the disk yet.
+    unsettled: Option<PathBuf>,
 }
 
 impl TensorBoard {
     /// Continues the event file in `folder` at `position`; 0 begins a new file.
     pub fn resume(folder: &Path, position: u64) -> Result<Self, RecordError> {
-        std::fs::create_dir_all(folder).map_err(RecordError::io("create", folder))?;
+        Self::resume_on(RealDisk::shared(), folder, position)
+    }
+
+    /// As [`resume`](Self::resume), on this disk.
+    pub fn resume_on(disk: Arc<dyn Disk>, folder: &Path, position: u64) -> Result<Self, RecordError> {
+        disk.create_folder(folder).map_err(RecordError::io("create", folder))?;
         // TensorBoard recognises its files by the middle of the name.
         let path = folder.join("events.out.tfevents.sane");
-        let file = open_at(&path, position)?;
-        let mut board = Self { path, file: BufWriter::new(file), position };
+        let file = BufWriter::new(open_at(&*disk, &path, position)?);
+        let mut board = Self { path, file, position, disk, unsettled: Some(folder.into()) };
         if position == 0 {
             board.record(&file_version_message(seconds_now()))?;
         }
@@ -106,7 +116,12 @@ impl TensorBoard {
     /// Writes everything so far to the disk.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.flush()?;
-        self.file.get_ref().sync_data().map_err(RecordError::io("sync", &self.path))
+        self.disk.sync(&self.path, self.file.get_ref()).map_err(RecordError::io("sync", &self.path))?;
+        if let Some(folder) = &self.unsettled {
+            self.disk.sync_names(folder).map_err(RecordError::io("sync", folder))?;
+            self.unsettled = None;
+        }
+        Ok(())
     }
 
     fn record(&mut self, message: &[u8]) -> Result<(), RecordError> {

@@ -14,6 +14,9 @@ pub enum Timing {
         threads: u64,
         /// Of the program.
         version: String,
+        /// Instruction set of the engine's kernels; the results do not depend on it. Empty in older records.
+        #[serde(default)]
+        kernel: String,
     },
     /// The machine of the process started last.
     Machine {
@@ -66,8 +69,10 @@ pub struct Shares {
 pub enum StopReason {
     /// The run reached its number of interactions.
     Finished,
-    /// Ctrl-C or SIGTERM.
+    /// Ctrl-C, SIGTERM, or a terminal that was closed.
     Asked,
     /// The environment failed.
     Fault,
+    /// Numbers of the agent were no longer finite.
+    Diverged,
 }

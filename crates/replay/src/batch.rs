@@ -17,6 +17,8 @@ pub struct Batch {
     pub rewards: Vec<f32>,
     /// Whether the target must not bootstrap from s′.
     pub terminals: Vec<bool>,
+    /// Which transition each is, counted since the start.
+    pub numbers: Vec<u64>,
 }
 
 impl Batch {
@@ -28,6 +30,7 @@ impl Batch {
             actions: vec![Action::default(); size],
             rewards: vec![0.0; size],
             terminals: vec![false; size],
+            numbers: vec![0; size],
         }
     }
 
@@ -54,6 +57,11 @@ pub(crate) struct Scratch {
 }
 
 impl WarmReplay<'_> {
+    /// Number of transitions that can be sampled; at least one.
+    pub fn transitions(&self) -> usize {
+        self.replay.len()
+    }
+
     /// Fills the batch with transitions drawn uniformly with replacement. One number per transition is drawn from
     /// `stream`, before any decoding; decoding runs on the current rayon pool.
     pub fn sample(&mut self, stream: &mut Stream, batch: &mut Batch) {
@@ -86,6 +94,7 @@ impl Replay {
                     segment.read_states(index, scratch, state, next_state);
                 }
             });
+        batch.numbers.copy_from_slice(&scratch.picks);
         for (i, &pick) in scratch.picks.iter().enumerate() {
             let (segment, index) = self.locate(pick);
             let transitions = &segment.transitions;

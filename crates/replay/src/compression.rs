@@ -55,7 +55,7 @@ impl GroupShape {
 
     /// Maximum size of a group before compression.
     pub fn max_raw(self) -> usize {
-        self.budget() + max_delta(self.frame_bytes) + MAX_VARINT
+        self.budget().saturating_add(max_delta(self.frame_bytes)).saturating_add(MAX_VARINT)
     }
 
     pub fn read_scratch(self) -> ReadScratch {
@@ -142,10 +142,44 @@ impl ReadScratch {
         walk(shape, &mut self.frame, raw, frames, visit);
     }
 
+    /// Whether these bytes are a closed group of `frames` frames, so that reading it cannot fail.
+    pub fn is_valid_closed(&mut self, shape: GroupShape, compressed: &[u8], raw_len: usize, frames: usize) -> bool {
+        if compressed.len() == raw_len {
+            return is_valid_raw(shape, compressed, frames);
+        }
+        let Some(raw) = self.raw.get_mut(..raw_len) else { return false };
+        matches!(decompress_into(compressed, raw), Ok(len) if len == raw_len) && is_valid_raw(shape, raw, frames)
+    }
+
     /// The same for the group being written.
     pub fn read_open(&mut self, shape: GroupShape, group: &OpenGroup, frames: usize, visit: impl FnMut(usize, &[u8])) {
         walk(shape, &mut self.frame, &group.raw, frames, visit);
     }
+}
+
+/// Whether these are the deltas of exactly `frames` frames, all of them within a frame.
+pub(crate) fn is_valid_raw(shape: GroupShape, mut raw: &[u8], frames: usize) -> bool {
+    for _ in 0..frames {
+        let delta = checked_varint(&mut raw).and_then(|len| raw.split_at_checked(len));
+        let Some((delta, rest)) = delta else { return false };
+        if !is_valid_delta(shape.frame_bytes, delta) {
+            return false;
+        }
+        raw = rest;
+    }
+    raw.is_empty()
+}
+
+fn is_valid_delta(frame_bytes: usize, mut delta: &[u8]) -> bool {
+    let mut left = frame_bytes;
+    while !delta.is_empty() {
+        let skipped = checked_varint(&mut delta).and_then(|skipped| left.checked_sub(skipped));
+        let run = checked_varint(&mut delta).and_then(|len| Some((len, delta.split_at_checked(len)?.1)));
+        let (Some(after_skip), Some((len, rest))) = (skipped, run) else { return false };
+        let Some(after_run) = after_skip.checked_sub(len) else { return false };
+        (left, delta) = (after_run, rest);
+    }
+    true
 }
 
 fn walk(shape: GroupShape, frame: &mut [u8], mut raw: &[u8], frames: usize, mut visit: impl FnMut(usize, &[u8])) {
@@ -221,7 +255,7 @@ fn apply_delta(frame: &mut [u8], mut delta: &[u8]) {
 
 /// Maximum size of a delta: each run but the first is preceded by more unchanged bytes than its two numbers take.
 const fn max_delta(frame_bytes: usize) -> usize {
-    frame_bytes + 2 * MAX_VARINT
+    frame_bytes.saturating_add(2 * MAX_VARINT)
 }
 
 /// Maximum bytes of a varint.
@@ -252,6 +286,12 @@ fn read_varint(bytes: &mut &[u8]) -> usize {
         }
     }
     panic!("read_varint: no end of the number within {} bytes", bytes.len())
+}
+
+/// As `read_varint`, for bytes that may be anything.
+fn checked_varint(bytes: &mut &[u8]) -> Option<usize> {
+    let end = bytes.iter().take(MAX_VARINT).position(|&byte| byte < 0x80)?;
+    Some(read_varint(bytes)).filter(|_| end < MAX_VARINT)
 }
 
 /// Most runs are so short that a call of `memcpy` would dominate.

@@ -6,7 +6,7 @@
 //! carry digests; here every length and index is checked, so that inconsistent bytes are an error and not a later panic.
 
 use crate::Replay;
-use crate::compression::{GroupShape, OpenGroup};
+use crate::compression::{GROUP_FRAMES, GroupShape, OpenGroup, ReadScratch, is_valid_raw};
 use crate::segment::{ClosedGroup, Segment, Transitions};
 use sane_env::{Action, Ending, EnvSpec};
 use std::sync::Arc;
@@ -67,6 +67,9 @@ impl Segment {
 
     /// Checks that all lengths and indices are consistent.
     fn check(&self) -> Result<(), ReplayError> {
+        if GROUP_FRAMES < self.open.frames {
+            return Err(damaged(format!("segment {} has {} frames in its open group", self.number, self.open.frames)));
+        }
         let in_order = |ends: &mut dyn Iterator<Item = u32>| ends.is_sorted_by(|before, after| before < after);
         let transitions = &self.transitions;
         let frames = self.frame_count();
@@ -111,6 +114,22 @@ impl Segment {
             Some((_, fact)) => Err(damaged(format!("in segment {}, it is not true that {fact}", self.number))),
             None => Ok(()),
         }
+    }
+}
+
+impl Segment {
+    /// Whether every frame can be decoded. The shape is already known to be that of the replay.
+    fn is_decodable(&self, scratch: &mut ReadScratch) -> bool {
+        let (mut frame_start, mut start) = (0, 0);
+        for group in &self.groups {
+            let (frame_end, end) = (group.frame_end as usize, group.compressed_end as usize);
+            let compressed = &self.compressed[start..end];
+            if !scratch.is_valid_closed(self.shape, compressed, group.raw_len as usize, frame_end - frame_start) {
+                return false;
+            }
+            (frame_start, start) = (frame_end, end);
+        }
+        is_valid_raw(self.shape, &self.open.raw, self.open.frames)
     }
 }
 
@@ -159,7 +178,11 @@ impl Replay {
         replay.in_episode = from.bytes_of(1)? != [0];
         let open = Segment::from_bytes(from.bytes()?)?;
         from.end()?;
-        replay.check_fits(&open)?;
+        let mut scratch = replay.open.shape.read_scratch();
+        replay.check_fits(&open, spec, &mut scratch)?;
+        if replay.segment_len <= open.len() {
+            return Err(damaged(format!("the open segment has {} of {} transitions", open.len(), replay.segment_len)));
+        }
         let first_sealed = open.number.checked_sub(sealed_count);
         let first_sealed = first_sealed.ok_or_else(|| damaged("it has more segments than were ever started".into()))?;
         replay.open = open;
@@ -170,7 +193,7 @@ impl Replay {
             if segment.number != expected {
                 return Err(ReplayError::WrongSegment { expected, found: Some(segment.number) });
             }
-            replay.check_fits(&segment)?;
+            replay.check_fits(&segment, spec, &mut scratch)?;
             if segment.len() != replay.segment_len {
                 return Err(damaged(format!("segment {expected} is not full")));
             }
@@ -180,12 +203,26 @@ impl Replay {
         Ok(replay)
     }
 
-    fn check_fits(&self, segment: &Segment) -> Result<(), ReplayError> {
+    fn check_fits(&self, segment: &Segment, spec: &EnvSpec, scratch: &mut ReadScratch) -> Result<(), ReplayError> {
         let (found, expected) = (segment.shape, self.open.shape);
         expect_same("frame bytes", found.frame_bytes as u64, expected.frame_bytes as u64)?;
         expect_same("row bytes", found.row_bytes as u64, expected.row_bytes as u64)?;
         if segment.transitions.earlier_frames.iter().any(|&earlier| self.history <= usize::from(earlier)) {
             return Err(damaged(format!("segment {} needs more frames than the history", segment.number)));
+        }
+        if let Some(action) = segment.transitions.actions.iter().find(|a| spec.actions.len() <= usize::from(a.0)) {
+            return Err(damaged(format!(
+                "segment {} holds action {} of {}",
+                segment.number,
+                action.0,
+                spec.actions.len()
+            )));
+        }
+        if segment.transitions.rewards.iter().any(|reward| !reward.is_finite()) {
+            return Err(damaged(format!("segment {} holds a reward that is not finite", segment.number)));
+        }
+        if !segment.is_decodable(scratch) {
+            return Err(damaged(format!("segment {} holds frames that cannot be decoded", segment.number)));
         }
         Ok(())
     }
@@ -193,7 +230,10 @@ impl Replay {
     /// Compares the counters with the segments and rebuilds the current state from the newest frames.
     fn check_counters_and_restore_stack(&mut self) -> Result<(), ReplayError> {
         let frames = self.open.frame_count();
-        let counted = self.open.number * self.segment_len as u64 + self.open.len() as u64;
+        let before = self.open.number.checked_mul(self.segment_len as u64);
+        let Some(counted) = before.and_then(|before| before.checked_add(self.open.len() as u64)) else {
+            return Err(damaged(format!("its open segment has the number {}", self.open.number)));
+        };
         let held = (self.sealed.len() * self.segment_len + self.open.len()) as u64;
         if counted != self.pushed || held < self.len() as u64 {
             let pushed = self.pushed;

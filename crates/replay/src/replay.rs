@@ -79,6 +79,11 @@ impl Replay {
         self.pushed == 0
     }
 
+    /// Whether a transition can be added without beginning an episode first.
+    pub fn is_in_episode(&self) -> bool {
+        self.in_episode
+    }
+
     pub fn capacity(&self) -> usize {
         self.capacity
     }

@@ -60,7 +60,7 @@ impl Look {
     }
 
     /// The first choice of `name`, or the next look that none of `taken` has and that is not one of the paper's.
-    fn of(name: &str, taken: &[Look]) -> Self {
+    pub(crate) fn of(name: &str, taken: &[Look]) -> Self {
         let first = Self::first_choice(name);
         let choices = (first..Self::COUNT).chain(PAPER_AGENTS.len()..first).map(Self::nth);
         choices.into_iter().find(|look| !taken.contains(look)).unwrap_or(Self::nth(first))
@@ -113,7 +113,7 @@ impl Agent {
     }
 }
 
-fn paper_position(name: &str) -> Option<usize> {
+pub(crate) fn paper_position(name: &str) -> Option<usize> {
     PAPER_AGENTS.iter().position(|known| *known == name)
 }
 

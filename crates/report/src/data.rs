@@ -35,7 +35,7 @@ impl Data {
         Value::Array(self.rows.iter().map(|row| Value::Object(object(row))).collect())
     }
 
-    fn new(name: &'static str, columns: &[&'static str]) -> Self {
+    pub(crate) fn new(name: &'static str, columns: &[&'static str]) -> Self {
         Self { name, columns: columns.to_vec(), rows: Vec::new() }
     }
 }

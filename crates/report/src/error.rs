@@ -30,6 +30,9 @@ pub enum ReportError {
     /// A record cannot be read.
     #[error(transparent)]
     Record(#[from] sane_record::RecordError),
+    /// A run that cannot be used for what was asked.
+    #[error("{}: {reason}", path.display())]
+    Unusable { path: PathBuf, reason: String },
     /// The resolved configuration cannot be read.
     #[error("{}: {reason}; expected the resolved configuration that `sane train` writes", path.display())]
     Config { path: PathBuf, reason: String },

@@ -2,6 +2,7 @@
 
 use crate::comparison::Comparison;
 use crate::paper::Noise;
+use crate::recorded_run::RecordedRun;
 use crate::section::{Measure, Section};
 use sane_record::Baseline;
 use sane_stats::least_p_value;
@@ -48,6 +49,7 @@ pub fn about_runs(section: &Section) -> Vec<String> {
         ));
     }
     findings.extend(dead_modules(section));
+    findings.extend(constant_modules(section));
     findings.extend(evaluations(section));
     findings
 }
@@ -101,6 +103,20 @@ fn dead_modules(section: &Section) -> Option<String> {
             "The perturbation module has died in {}: in the last interval σ was the same for every state, so the agent \
              no longer explores by state.",
             dead.join("; ")
+        )
+    })
+}
+
+fn constant_modules(section: &Section) -> Option<String> {
+    let named = |(_, run): (usize, &RecordedRun)| {
+        Some(format!("{} ({} of the states)", run.name(), percent(run.mostly_constant_sigma()?)))
+    };
+    let constant: Vec<String> = section.all_runs().filter_map(named).collect();
+    (!constant.is_empty()).then(|| {
+        format!(
+            "The perturbation module is off in most states in {}: there σ is one and the same number, so the agent \
+             explores by state in the few others only.",
+            constant.join("; ")
         )
     })
 }

@@ -3,7 +3,7 @@
 //! Never links the emulator or the engine: it knows runs by the files they wrote. Reading order: [`find_runs`] and
 //! [`read_run`] read run folders; [`sections`] groups the runs that may be averaged; [`Comparison`] compares their agents;
 //! [`Report::of`] does all of that and states what the data support; [`Report::files`] turns it into a page, tables
-//! (Markdown, CSV, LaTeX) and figures (SVG, PNG). [`risk`] does the same for galleries, films and audits of σ. Only reading
+//! (Markdown, CSV, LaTeX) and figures (SVG, PNG). [`frontier`] shows what exploring costs; [`risk`] does the same for galleries, films and audits of σ. Only reading
 //! touches the disk; everything else is a pure function of the runs, so the same runs give the same bytes.
 //!
 //! ```
@@ -38,6 +38,7 @@ mod data;
 mod error;
 mod figures;
 mod findings;
+pub mod frontier;
 mod page;
 mod paper;
 pub mod plot;
@@ -55,7 +56,7 @@ pub use curve::mean_of_seeds;
 pub use error::ReportError;
 pub use figures::Figure;
 pub use paper::{Noise, PaperScore, paper_score, printed_mean, recomputed_mean};
-pub use recorded_run::{Point, ProcessSummary, RecordedRun, find_runs, read_run, read_run_config};
+pub use recorded_run::{Point, ProcessSummary, RecordedRun, find_runs, read_run, read_run_config, search_runs};
 pub use report::{ComparisonReport, OutputFile, Report, SectionReport};
 pub use section::{Common, Measure, Section, SetAside, sections};
 pub use settings::Settings;

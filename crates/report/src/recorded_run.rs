@@ -4,13 +4,18 @@
 //! events is read in about a second.
 
 use crate::ReportError;
+use crate::section::SetAside;
 use crate::settings::{self, Settings};
 use sane_record::{
-    EvaluationFinished, Event, IntervalFinished, ModuleHealth, RunFinished, RunSearch, RunStarted, SCHEMA_VERSION,
-    SigmaRange, Timing, event_kind, scan_jsonl,
+    EvaluationFinished, Event, IntervalFinished, ModuleHealth, RecordError, RunFinished, RunSearch, RunStarted,
+    SCHEMA_VERSION, SigmaRange, Timing, event_kind, read_plain_text, scan_jsonl,
 };
+use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// A larger file is neither a configuration nor a manifest.
+const LARGEST_TEXT_BYTES: u64 = 64 << 20;
 
 /// A run read from its folder.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -96,15 +101,33 @@ impl RecordedRun {
             module.live_units_share <= 0.0 || module.sigma_spread_abs <= rounding * module.sigma_mean_abs
         })
     }
+
+    /// The share of states in which its module was off in the last interval, if that is most of them.
+    pub fn mostly_constant_sigma(&self) -> Option<f64> {
+        let share = self.module?.dead_states_share?;
+        (0.5 < share && !self.has_dead_module()).then_some(share)
+    }
 }
 
 /// Every run folder at or below `folders`, each once, in order of path; runs moved aside are left out unless named.
 pub fn find_runs(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ReportError> {
-    let found: Vec<PathBuf> = RunSearch::default().find(folders)?.into_values().collect();
-    if found.is_empty() {
+    Ok(search_runs(folders)?.0)
+}
+
+/// As [`find_runs`], and the folders that could not be searched.
+pub fn search_runs(folders: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<SetAside>), ReportError> {
+    let found = RunSearch::default().find(folders)?;
+    if found.folders.is_empty() {
         return Err(ReportError::NoRuns { folders: folders.to_vec() });
     }
-    Ok(found)
+    let unreadable = found.unreadable.iter().map(|error| {
+        let folder = match error {
+            RecordError::Io { path, .. } => path.display().to_string(),
+            _ => String::new(),
+        };
+        SetAside { folder, reason: error.to_string() }
+    });
+    Ok((found.folders.into_values().collect(), unreadable.collect()))
 }
 
 /// Reads the run in `folder`, which need not have written any record yet.
@@ -132,7 +155,7 @@ pub fn read_run(folder: &Path) -> Result<RecordedRun, ReportError> {
 /// Reads the configuration of the run in `folder` and none of its records.
 pub fn read_run_config(folder: &Path) -> Result<RecordedRun, ReportError> {
     let config = folder.join("config.toml");
-    let text = fs::read_to_string(&config).map_err(ReportError::io("read", &config))?;
+    let text = read_plain_text(&config, LARGEST_TEXT_BYTES).map_err(ReportError::io("read", &config))?;
     of_settings(folder, settings::parse(&text, &config)?)
 }
 
@@ -154,8 +177,13 @@ fn of_settings(folder: &Path, settings: Settings) -> Result<RecordedRun, ReportE
 fn read_events(path: &Path, run: &mut RecordedRun) -> Result<(), ReportError> {
     let mut started: Option<RunStarted> = None;
     let mut digest = blake3::Hasher::new();
+    let sealed = sealed_events(&run.folder);
+    let mut unaltered = sealed.as_ref().is_none_or(|sealed| sealed.bytes == 0);
     let scan = scan_jsonl(path, |line| {
         digest.update(line);
+        if let Some(sealed) = sealed.as_ref().filter(|sealed| sealed.bytes == digest.count()) {
+            unaltered = digest.finalize().to_hex().as_str() == sealed.blake3;
+        }
         match event_kind(line) {
             Some("episode_finished") if line.ends_with(b"}\n") => {}
             Some("interval_finished") => take_interval(run, &serde_json::from_slice(line)?),
@@ -169,6 +197,9 @@ fn read_events(path: &Path, run: &mut RecordedRun) -> Result<(), ReportError> {
         }
         Ok(())
     })?;
+    if let Some(sealed) = sealed.filter(|_| !unaltered) {
+        return Err(RecordError::Altered { path: path.into(), bytes: sealed.bytes }.into());
+    }
     run.torn = scan.torn;
     if 0 < scan.lines {
         run.events_digest = digest.finalize().to_hex().to_string();
@@ -177,6 +208,30 @@ fn read_events(path: &Path, run: &mut RecordedRun) -> Result<(), ReportError> {
         Some(started) => check_started(path, run, &started),
         None => Ok(()),
     }
+}
+
+/// What the newest checkpoint says about `events.jsonl`.
+#[derive(Debug, Deserialize)]
+struct SealedRecord {
+    name: String,
+    bytes: u64,
+    blake3: String,
+}
+
+/// The length and digest of the events at the run's newest checkpoint; none if there is none, or it cannot be read.
+fn sealed_events(folder: &Path) -> Option<SealedRecord> {
+    #[derive(Deserialize)]
+    struct Manifest {
+        records: Vec<SealedRecord>,
+    }
+    let is_manifest = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("checkpoint-") && name.ends_with(".toml")
+    };
+    let entries = fs::read_dir(folder.join("checkpoints")).ok()?.flatten().map(|entry| entry.path());
+    let text = read_plain_text(&entries.filter(is_manifest).max()?, LARGEST_TEXT_BYTES).ok()?;
+    let manifest: Manifest = toml::from_str(&text).ok()?;
+    manifest.records.into_iter().find(|record| record.name == "events.jsonl")
 }
 
 fn check_started(path: &Path, run: &mut RecordedRun, started: &RunStarted) -> Result<(), ReportError> {

@@ -10,7 +10,9 @@ mod format;
 mod gallery;
 mod gif_file;
 
-pub use analysis::{MeasureAnalysis, Prediction, Predictor, RiskAnalysis, RiskMeasure, Shuffled};
+pub use analysis::{
+    MeasureAnalysis, NamedPrediction, NoiseByRisk, Prediction, Predictor, RiskAnalysis, RiskMeasure, Shuffled,
+};
 pub use audit::{audit_files, audit_json, remarks};
 pub use film::{FilmRenderer, FrameCaption};
 pub use gallery::gallery_files;

@@ -232,6 +232,7 @@ pub fn run_table(section: &Section) -> Table {
         "last 100 returns",
         "mean |σ|",
         "live units",
+        "dead states",
         "parameters",
         "interactions/s",
         "hours",
@@ -247,7 +248,8 @@ pub fn run_table(section: &Section) -> Table {
         notes: vec![
             "Digest: the first letters of what `sane runs hash` prints for the end of a finished run, its whole state; \
              two runs with the same digest are the same, bit for bit. Interactions/s: over all recorded stretches. Live units: share of the \
-             perturbation module's hidden units that some state of a batch activates, in the last interval."
+             perturbation module's hidden units that some state of a batch activates, in the last interval. Dead states: \
+             share of the states in which none is active, so that σ is one constant there."
                 .into(),
         ],
         ..Table::default()
@@ -281,6 +283,7 @@ fn run_cells(section: &Section, agent: usize, run: &RecordedRun) -> Vec<String> 
         or_dash(returns.map(score)),
         or_dash(last.and_then(|point| point.sigma).map(|sigma| scientific(sigma.mean_abs))),
         or_dash(run.module.map(|module| percent(module.live_units_share))),
+        or_dash(run.module.and_then(|module| module.dead_states_share).map(percent)),
         or_dash((0 < run.parameters).then(|| grouped(run.parameters))),
         or_dash(run.process.interactions_per_second.map(score)),
         or_dash((0.0 < run.process.seconds).then(|| score(run.process.seconds / 3600.0))),

@@ -297,6 +297,16 @@ fn a_dead_perturbation_module_is_shown() {
 }
 
 #[test]
+fn a_module_that_is_off_in_most_states_is_named_though_it_lives() {
+    let root = tempfile::tempdir().unwrap();
+    SyntheticRun { dead_states: 0.9, ..SyntheticRun::small("boxing", "sane", 3, 50.0) }.write(root.path());
+    SyntheticRun { dead_states: 0.4, ..SyntheticRun::small("boxing", "q-sane", 3, 50.0) }.write(root.path());
+    let remarks = only_section(&report(root.path())).remarks.join("\n");
+    assert!(remarks.contains("is off in most states in boxing sane seed 3 (90 % of the states)"), "{remarks}");
+    assert!(!remarks.contains("q-sane seed 3"), "{remarks}");
+}
+
+#[test]
 fn every_figure_has_an_svg_and_a_png_and_the_page_needs_none_of_them() {
     let root = tempfile::tempdir().unwrap();
     write_small_suite(root.path());

@@ -2,7 +2,7 @@
 //! submit, and following them until they end.
 
 use crate::SuiteError;
-use crate::expand::Suite;
+use crate::expand::{Suite, SuiteRun};
 use crate::file::Document;
 use crate::folder::{SuiteFolder, write_status};
 use crate::memory::MemoryBudget;
@@ -34,22 +34,25 @@ pub enum Engine {
 
 /// The job arrays that would be submitted to Slurm now.
 pub fn plan_slurm(path: &Path, suite: &Suite, needs: &JobNeeds) -> Result<Vec<SlurmArray>, SuiteError> {
+    needs.check(path)?;
     let folder = SuiteFolder { path: path.into() };
-    Ok(slurm_arrays(path, suite, &unfinished(&folder, suite)?, needs))
+    Ok(slurm_arrays(path, suite, &unfinished(&folder, suite), needs))
 }
 
 /// The jobs that Ray would get now.
 pub fn plan_ray(path: &Path, suite: &Suite, needs: &JobNeeds) -> Result<serde_json::Value, SuiteError> {
+    needs.check(path)?;
     let folder = SuiteFolder { path: path.into() };
-    Ok(ray_jobs(path, suite, &unfinished(&folder, suite)?, needs))
+    Ok(ray_jobs(path, suite, &unfinished(&folder, suite), needs))
 }
 
 /// Submits to Slurm the runs that are neither done nor in its queue.
 pub fn submit_to_slurm(path: &Path, suite: &Suite, needs: &JobNeeds) -> Result<Vec<SubmittedArray>, SuiteError> {
+    needs.check(path)?;
     check_nodes(suite.slurm.partition.as_deref(), needs)?;
     let (folder, _lock) = SuiteFolder::take(path, suite)?;
     let queued = queue(&folder.submitted()?)?;
-    let mut runs = unfinished(&folder, suite)?;
+    let mut runs = unfinished(&folder, suite);
     runs.retain(|run| !queued.contains_key(run));
     slurm_arrays(path, suite, &runs, needs).iter().map(|array| submit(&folder, array)).collect()
 }
@@ -108,8 +111,9 @@ pub fn run_on_ray(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(&SuiteStatus, Option<&Update>),
 ) -> Result<SuiteStatus, SuiteError> {
+    needs.check(path)?;
     let (folder, _lock) = SuiteFolder::take(path, suite)?;
-    let runs = unfinished(&folder, suite)?;
+    let runs = unfinished(&folder, suite);
     let mut launcher = RayLauncher::start(&folder, suite, &ray_jobs(path, suite, &runs, needs))?;
     let (mut polled, mut stopping) = (Instant::now(), false);
     let mut status = folder.cluster_status(suite, &this_process())?;
@@ -189,16 +193,29 @@ impl JobNeeds {
         Ok(Self { program, threads, memory_bytes, retries, roms })
     }
 
-    /// The shell lines of a job: the setup, then `sane suite task` for one run.
+    /// The shell lines of a job: the setup, then `sane suite task` for one run. `run` is a word of the shell already: a
+    /// quoted name, or a variable.
     pub fn shell(&self, suite: &Suite, folder: &Path, run: &str) -> String {
-        let mut arguments: Vec<String> =
-            ["suite", "task", &folder.display().to_string(), run].map(str::to_owned).to_vec();
+        let path = |path: &Path| shell_quoted(&path.display().to_string());
+        let mut arguments = vec!["suite".to_owned(), "task".to_owned(), path(folder), run.to_owned()];
         arguments.extend(["--threads".to_owned(), self.threads.to_string()]);
         arguments.extend(["--retries".to_owned(), self.retries.to_string()]);
         if let Some(roms) = &self.roms {
-            arguments.extend(["--roms".to_owned(), roms.display().to_string()]);
+            arguments.extend(["--roms".to_owned(), path(roms)]);
         }
         suite.cluster.shell(&self.program.display().to_string(), &arguments)
+    }
+
+    /// Refuses paths that are not text: a job script is.
+    fn check(&self, folder: &Path) -> Result<(), SuiteError> {
+        let paths = [Some(folder), Some(&*self.program), self.roms.as_deref()];
+        match paths.into_iter().flatten().find(|path| path.to_str().is_none_or(|text| text.contains('\0'))) {
+            Some(path) => {
+                let reason = format!("the path {} is not UTF-8, which a job script must be", path.display());
+                Err(SuiteError::Cluster { engine: "a cluster", reason })
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -240,15 +257,16 @@ pub struct RayFile {
 }
 
 impl ClusterFile {
-    /// The shell lines that run `sane` with these arguments: the setup, then the program, in its image.
+    /// The shell lines that run `sane` with these arguments, which are words of the shell already: the setup, then the
+    /// program, in its image.
     pub fn shell(&self, program: &str, arguments: &[String]) -> String {
         let mut words: Vec<String> = Vec::new();
         if let Some(image) = &self.image {
-            words.extend(["apptainer", "exec", image].map(str::to_owned));
+            words.extend(["apptainer", "exec", image].map(shell_quoted));
         }
-        words.push(self.program.clone().unwrap_or_else(|| program.to_owned()));
+        words.push(shell_quoted(self.program.as_deref().unwrap_or(program)));
         words.extend(arguments.iter().cloned());
-        let command = words.iter().map(|word| shell_quoted(word)).collect::<Vec<_>>().join(" ");
+        let command = words.join(" ");
         self.setup.iter().cloned().chain([format!("exec {command}")]).collect::<Vec<_>>().join("\n")
     }
 }
@@ -288,15 +306,10 @@ impl SlurmFile {
     }
 }
 
-/// The runs that are not done.
-fn unfinished(folder: &SuiteFolder, suite: &Suite) -> Result<Vec<String>, SuiteError> {
-    let mut unfinished = Vec::new();
-    for run in &suite.runs {
-        if folder.run_status(suite, run)?.state != RunState::Done {
-            unfinished.push(run.id.clone());
-        }
-    }
-    Ok(unfinished)
+/// The runs that are neither done nor set aside for good.
+fn unfinished(folder: &SuiteFolder, suite: &Suite) -> Vec<String> {
+    let is_left = |run: &&SuiteRun| !matches!(folder.run_status(suite, run).state, RunState::Done | RunState::SetAside);
+    suite.runs.iter().filter(is_left).map(|run| run.id.clone()).collect()
 }
 
 /// A time limit of Slurm: `M`, `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`.
@@ -309,7 +322,8 @@ fn seconds(time: &str) -> Option<u64> {
         _ => return None,
     };
     let days = days.map_or(Some(0), |days| days.parse::<u64>().ok())?;
-    Some(86_400 * days + numbers.iter().zip(units).map(|(number, unit)| number * unit).sum::<u64>())
+    let parts = numbers.iter().zip(units).map(|(number, unit)| number.saturating_mul(*unit));
+    Some(parts.fold(days.saturating_mul(86_400), u64::saturating_add))
 }
 
 /// The word, quoted for a POSIX shell where needed.
@@ -341,7 +355,7 @@ mod tests {
             image: Some("images/sane v1.sif".into()),
             setup: vec!["module load gcc".into()],
         };
-        let shell = cluster.shell("/opt/sane", &["suite".into(), "it's".into()]);
+        let shell = cluster.shell("/opt/sane", &["suite".into(), shell_quoted("it's")]);
         assert_eq!(shell, "module load gcc\nexec apptainer exec 'images/sane v1.sif' /opt/sane suite 'it'\\''s'");
     }
 }

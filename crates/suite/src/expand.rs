@@ -77,6 +77,9 @@ impl SuiteRun {
     }
 }
 
+/// Runs of the largest suite: ten thousand times as many as any table of the paper needs.
+const MOST_RUNS: usize = 100_000;
+
 /// Configuration keys that the suite sets itself, and the key of the suite file that does.
 const DECIDED: [(&str, &str); 4] =
     [("agent", "agents"), ("seed", "seeds"), ("world.name", "games"), ("training.total_interactions", "budget")];
@@ -111,6 +114,12 @@ impl Expansion<'_> {
         if let Some(variant) = variant {
             self.check_set(&variant.set, Owner::Variant)?;
             merge_tables(&mut set, &variant.set);
+        }
+        let count = seeds.len().saturating_mul(games.len()).saturating_mul(agents.len());
+        if MOST_RUNS < runs.len().saturating_add(count) {
+            let location = self.document.location(&self.key_path("seeds", seeds_of, None));
+            let reason = format!("a suite of more than {MOST_RUNS} runs: divide it");
+            return Err(SuiteError::Format { location, reason });
         }
         for &seed in seeds {
             for (g, game) in games.iter().enumerate() {

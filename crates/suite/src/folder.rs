@@ -13,7 +13,7 @@ use crate::file::Document;
 use crate::progress::RunProgress;
 use crate::slurm::{SubmittedArray, queue};
 use sane_lab::{FolderLock, differences, host, this_process, unix_seconds};
-use sane_record::{RunState, RunStatus, SuiteStatus};
+use sane_record::{RealDisk, RunState, RunStatus, SuiteStatus, read_plain, replace_file};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ const FREE_KEYS: [&str; 2] = ["training.total_interactions", "record.checkpoint_
 
 /// A job writes its status every few seconds; an older one is reported as stale.
 const STALE_SECONDS: u64 = 30;
+
+/// A larger file is no status.
+const LARGEST_STATUS_BYTES: u64 = 256 << 20;
 
 /// The folder of a suite.
 #[derive(Debug, Clone)]
@@ -92,7 +95,8 @@ impl SuiteFolder {
     /// Status of the runs: from the process that runs the suite if there is one, else from the files of runs and jobs.
     pub fn status(&self) -> Result<SuiteStatus, SuiteError> {
         let suite = self.suite()?;
-        let known = read_json::<SuiteStatus>(&self.status_file())?;
+        // One that cannot be read is written anew by the next process that runs the suite.
+        let known = read_json::<SuiteStatus>(&self.status_file()).unwrap_or_default();
         let (runner, when) =
             known.as_ref().map_or_else(Default::default, |known| (known.runner.clone(), known.unix_seconds));
         let mut status = self.cluster_status(&suite, &runner)?;
@@ -118,9 +122,9 @@ impl SuiteFolder {
         let queue = if submitted.is_empty() { Default::default() } else { queue(&submitted).unwrap_or_default() };
         let mut runs = Vec::new();
         for run in &suite.runs {
-            let mut now = self.run_status(suite, run)?;
+            let mut now = self.run_status(suite, run);
             if now.state != RunState::Done {
-                self.add_job_status(run, &mut now)?;
+                self.add_job_status(run, &mut now);
                 if let Some((state, why)) = queue.get(&run.id).filter(|_| !now.state.is_running()) {
                     now.state = RunState::Waiting;
                     now.reason = Some(format!("Slurm: {} ({why})", state.to_lowercase()));
@@ -132,9 +136,16 @@ impl SuiteFolder {
     }
 
     /// Adds the status its job last wrote, unless that is stale.
-    fn add_job_status(&self, run: &SuiteRun, now: &mut RunStatus) -> Result<(), SuiteError> {
-        let Some(job) = read_json::<SuiteStatus>(&self.job_status_file(run))? else { return Ok(()) };
-        let Some(before) = job.runs.first() else { return Ok(()) };
+    fn add_job_status(&self, run: &SuiteRun, now: &mut RunStatus) {
+        let job = match read_json::<SuiteStatus>(&self.job_status_file(run)) {
+            Ok(Some(job)) => job,
+            Ok(None) => return,
+            Err(error) => {
+                now.reason.get_or_insert(error.to_string());
+                return;
+            }
+        };
+        let Some(before) = job.runs.first() else { return };
         now.attempts = before.attempts;
         let silence = unix_seconds().saturating_sub(job.unix_seconds);
         match before.state {
@@ -144,28 +155,34 @@ impl SuiteFolder {
             RunState::Done | RunState::Stopped => {}
             state => (now.state, now.reason) = (state, before.reason.clone()),
         }
-        Ok(())
     }
 
-    /// Status of a run from its own files.
-    pub(crate) fn run_status(&self, suite: &Suite, run: &SuiteRun) -> Result<RunStatus, SuiteError> {
+    /// Status of a run from its own files. One that diverged, or whose results are damaged, is set aside: to start it again
+    /// would end in the same way.
+    pub(crate) fn run_status(&self, suite: &Suite, run: &SuiteRun) -> RunStatus {
         let folder = self.run(run);
         let progress = RunProgress::read(&folder, &run.config);
-        let evaluated = progress.trained && RunProgress::evaluations(&folder, &run.config, &suite.evaluation)?.1;
-        Ok(RunStatus {
+        let evaluated = match progress.trained {
+            true => RunProgress::evaluations(&folder, &run.config, &suite.evaluation).map(|(_, complete)| complete),
+            false => Ok(false),
+        };
+        let (state, reason) = match (evaluated, progress.diverged_at, progress.interactions) {
+            (Err(error), ..) => (RunState::SetAside, Some(error.to_string())),
+            (Ok(true), ..) => (RunState::Done, None),
+            (_, Some(at), _) => (RunState::SetAside, Some(diverged(at, &folder))),
+            (_, None, 0) => (RunState::Waiting, None),
+            _ => (RunState::Stopped, None),
+        };
+        RunStatus {
             run: run.id.clone(),
-            state: match progress.interactions {
-                _ if evaluated => RunState::Done,
-                0 => RunState::Waiting,
-                _ => RunState::Stopped,
-            },
+            state,
             attempts: 0,
-            reason: None,
+            reason,
             interactions: progress.interactions,
             total_interactions: run.config.training.total_interactions.0,
             interactions_per_second: progress.interactions_per_second,
             return_mean_last_100: progress.mean_return,
-        })
+        }
     }
 
     /// Job arrays submitted to Slurm, in order.
@@ -188,7 +205,7 @@ impl SuiteFolder {
 
     /// Writes `results.csv`: the runs that are done.
     pub(crate) fn write_results(&self, suite: &Suite) -> Result<(), SuiteError> {
-        replace(&self.path.join("results.csv"), &results_csv(self, suite)?)
+        replace(&self.path.join("results.csv"), &results_csv(self, suite))
     }
 
     fn copy(&self) -> PathBuf {
@@ -225,7 +242,7 @@ pub(crate) fn write_status(path: &Path, status: &mut SuiteStatus) -> Result<(), 
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, SuiteError> {
-    match fs::read(path) {
+    match read_plain(path, LARGEST_STATUS_BYTES) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|error| SuiteError::Status { path: path.into(), reason: error.to_string() }),
@@ -237,8 +254,16 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, SuiteError> 
 /// Writes to a temporary file unique to this process and renames it: a reader sees the old text or the new one.
 fn replace(path: &Path, text: &str) -> Result<(), SuiteError> {
     let temporary = path.with_added_extension(format!("new-{}-{}", host(), std::process::id()));
-    fs::write(&temporary, text).map_err(SuiteError::io("write", &temporary))?;
-    fs::rename(&temporary, path).map_err(SuiteError::io("rename", &temporary))
+    replace_file(&RealDisk, &temporary, path, &[text.as_bytes()]).map_err(SuiteError::io("write", path))
+}
+
+/// Why a run that diverged is not started again.
+fn diverged(interactions: u64, folder: &Path) -> String {
+    format!(
+        "it diverged at interaction {interactions}, and would again, bit for bit; give it other settings in another suite, \
+         or remove {} to train it anew",
+        folder.display()
+    )
 }
 
 /// Header of `results.csv`.
@@ -246,7 +271,7 @@ const RESULTS_HEADER: &str = "variant,game,agent,seed,trained_interactions,train
     return_median,interval_95_low,interval_95_high,human_normalised,episodes,interactions,run";
 
 /// One line per finished run and noise mode.
-fn results_csv(folder: &SuiteFolder, suite: &Suite) -> Result<String, SuiteError> {
+fn results_csv(folder: &SuiteFolder, suite: &Suite) -> String {
     let mut text = format!("{RESULTS_HEADER}\n");
     for run in &suite.runs {
         let (path, config) = (folder.run(run), &run.config);
@@ -254,10 +279,8 @@ fn results_csv(folder: &SuiteFolder, suite: &Suite) -> Result<String, SuiteError
         if !progress.trained {
             continue;
         }
-        let (evaluations, complete) = RunProgress::evaluations(&path, config, &suite.evaluation)?;
-        if !complete {
-            continue;
-        }
+        // The status of a run says whether its evaluations are damaged.
+        let Ok((evaluations, true)) = RunProgress::evaluations(&path, config, &suite.evaluation) else { continue };
         let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let start = [
             run.variant.clone().unwrap_or_default(),
@@ -287,7 +310,7 @@ fn results_csv(folder: &SuiteFolder, suite: &Suite) -> Result<String, SuiteError
             );
         }
     }
-    Ok(text)
+    text
 }
 
 fn csv_quoted(cell: &str) -> String {

@@ -4,6 +4,7 @@ use crate::SuiteError;
 use crate::expand::{Suite, SuiteRun};
 use crate::scheduler::SchedulerOptions;
 use rustix::process::{Pid, Signal, kill_process};
+use sane_record::require_plain;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -24,8 +25,8 @@ pub enum Stage {
 pub enum Exit {
     /// Exit code 0.
     Success,
-    /// Exit code 2: the command line is wrong, a restart cannot help.
-    Usage(String),
+    /// Exit code 2 or 3: the command line is wrong, or the run diverged; a restart would end in the same way.
+    Final(String),
     /// Any other exit code, or a signal.
     Failed(String),
 }
@@ -51,6 +52,7 @@ impl RunProcess {
     ) -> Result<Self, SuiteError> {
         fs::create_dir_all(folder).map_err(SuiteError::io("create", folder))?;
         let path = folder.join("log.txt");
+        require_plain(&path).map_err(SuiteError::io("write", &path))?;
         let opened = OpenOptions::new().create(true).append(true).open(&path);
         let log = opened.map_err(SuiteError::io("write", &path))?;
         let log_start = log.metadata().map_err(SuiteError::io("read", &path))?.len();
@@ -100,7 +102,7 @@ impl RunProcess {
         };
         let error = last_error(&self.log, self.log_start);
         let reason = error.unwrap_or_else(|| format!("{how}, see {}", self.log.display()));
-        if status.code() == Some(2) { Exit::Usage(reason) } else { Exit::Failed(reason) }
+        if matches!(status.code(), Some(2 | 3)) { Exit::Final(reason) } else { Exit::Failed(reason) }
     }
 }
 
@@ -132,9 +134,13 @@ fn arguments(stage: Stage, run: &SuiteRun, folder: &Path, suite: &Suite, options
     arguments
 }
 
+/// Bytes at the end of a log in which the error that ended the process is found.
+const LOG_TAIL_BYTES: u64 = 1 << 20;
+
 /// The last line `error: …` of the log after the byte `start`.
 fn last_error(log: &Path, start: u64) -> Option<String> {
     let mut file = File::open(log).ok()?;
+    let start = start.max(file.metadata().ok()?.len().saturating_sub(LOG_TAIL_BYTES));
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;

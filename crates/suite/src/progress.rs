@@ -2,9 +2,8 @@
 
 use crate::file::{EvaluationFile, EvaluationNoise};
 use sane_lab::{LabError, RunConfig};
-use sane_record::{EvaluationFinished, Event, Timing, read_jsonl};
+use sane_record::{EvaluationFinished, Event, StopReason, Timing, open_plain, read_jsonl};
 use serde::de::DeserializeOwned;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -22,6 +21,8 @@ pub struct RunProgress {
     pub mean_return: Option<f64>,
     /// Speed of its last interval.
     pub interactions_per_second: Option<f64>,
+    /// Interactions at which its last process found that it had diverged.
+    pub diverged_at: Option<u64>,
 }
 
 impl RunProgress {
@@ -44,11 +45,15 @@ impl RunProgress {
                 break;
             }
         }
-        progress.interactions_per_second =
-            last_lines::<Timing>(&folder.join("timings.jsonl")).find_map(|timing| match timing {
-                Timing::Speed { interactions_per_second, .. } => Some(interactions_per_second),
-                _ => None,
-            });
+        let timings: Vec<Timing> = last_lines(&folder.join("timings.jsonl")).collect();
+        progress.interactions_per_second = timings.iter().find_map(|timing| match timing {
+            Timing::Speed { interactions_per_second, .. } => Some(*interactions_per_second),
+            _ => None,
+        });
+        progress.diverged_at = match timings.first() {
+            Some(Timing::ProcessStopped { interactions, reason: StopReason::Diverged, .. }) => Some(*interactions),
+            _ => None,
+        };
         progress
     }
 
@@ -100,7 +105,7 @@ fn last_lines<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
 }
 
 fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = open_plain(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
     let mut bytes = Vec::new();

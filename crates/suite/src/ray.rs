@@ -2,7 +2,7 @@
 //! restarted on another node and resumes from the run's checkpoint.
 
 use crate::SuiteError;
-use crate::cluster::JobNeeds;
+use crate::cluster::{JobNeeds, shell_quoted};
 use crate::expand::Suite;
 use crate::folder::SuiteFolder;
 use rustix::process::{Pid, Signal, kill_process};
@@ -38,7 +38,8 @@ pub enum LauncherMessage {
 
 /// The input of the launcher: the jobs for these runs of the suite.
 pub fn ray_jobs(folder: &Path, suite: &Suite, runs: &[String], needs: &JobNeeds) -> serde_json::Value {
-    let jobs: Vec<_> = runs.iter().map(|run| json!({ "run": run, "shell": needs.shell(suite, folder, run) })).collect();
+    let jobs = runs.iter().map(|run| json!({ "run": run, "shell": needs.shell(suite, folder, &shell_quoted(run)) }));
+    let jobs: Vec<_> = jobs.collect();
     json!({
         "address": suite.ray.address,
         "cpus": needs.threads,

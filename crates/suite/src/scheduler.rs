@@ -8,7 +8,7 @@ use crate::folder::{SuiteFolder, write_status};
 use crate::memory::MemoryBudget;
 use crate::process::{Exit, RunProcess, Stage};
 use crate::progress::RunProgress;
-use sane_lab::{FolderLock, this_process};
+use sane_lab::{EvaluationLock, FolderLock, this_process};
 use sane_record::{RunState, RunStatus, SuiteStatus};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -106,11 +106,11 @@ fn run_all(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(&SuiteStatus, Option<&Update>),
 ) -> Result<SuiteStatus, SuiteError> {
-    let runs = suite.runs.iter().map(|run| folder.run_status(suite, run)).collect::<Result<Vec<_>, _>>()?;
+    let runs = suite.runs.iter().map(|run| folder.run_status(suite, run)).collect();
     let mut status = SuiteStatus { suite: suite.name.clone(), runner: this_process(), unix_seconds: 0, runs };
     let mut queue = Vec::new();
     for (index, run) in status.runs.iter_mut().enumerate() {
-        if run.state != RunState::Done {
+        if !matches!(run.state, RunState::Done | RunState::SetAside) {
             run.state = RunState::Waiting;
             queue.push((index, Instant::now()));
         }
@@ -204,9 +204,20 @@ impl Scheduler<'_> {
                 continue;
             }
             let run = &self.suite.runs[index];
-            if let Some(holder) = FolderLock::holder(&self.folder.run(run)) {
-                self.wait(position, format!("in use by {holder}"))?;
+            let folder = self.folder.run(run);
+            let holder = FolderLock::holder(&folder).map(|holder| format!("in use by {holder}"));
+            // An evaluation that outlived the process which started it.
+            let evaluated = || EvaluationLock::holder(&folder).map(|holder| format!("being evaluated by {holder}"));
+            if let Some(reason) = holder.or_else(evaluated) {
+                self.wait(position, reason)?;
                 position += 1;
+                continue;
+            }
+            // What another process did in the meantime is not done again.
+            let found = self.folder.run_status(self.suite, run);
+            if matches!(found.state, RunState::Done | RunState::SetAside) {
+                self.queue.remove(position);
+                self.settle(index, found)?;
                 continue;
             }
             let mut messages = Vec::new();
@@ -219,7 +230,7 @@ impl Scheduler<'_> {
                 Ok(()) => {
                     self.queue.remove(position);
                     self.status.runs[index].attempts += 1;
-                    let trained = RunProgress::read(&self.folder.run(run), &run.config).trained;
+                    let trained = RunProgress::read(&folder, &run.config).trained;
                     self.start(index, if trained { Stage::Evaluate } else { Stage::Train })?;
                 }
                 Err(over) if over.is_final || self.active.is_empty() => {
@@ -237,8 +248,10 @@ impl Scheduler<'_> {
 
     fn start(&mut self, index: usize, stage: Stage) -> Result<(), SuiteError> {
         let run = &self.suite.runs[index];
-        let process = RunProcess::start(stage, run, &self.folder.run(run), self.suite, self.options)?;
-        self.active.push((index, process));
+        match RunProcess::start(stage, run, &self.folder.run(run), self.suite, self.options) {
+            Ok(process) => self.active.push((index, process)),
+            Err(error) => return self.set_aside(index, error.to_string()),
+        }
         let status = &mut self.status.runs[index];
         status.state = if stage == Stage::Train { RunState::Training } else { RunState::Evaluating };
         status.reason = None;
@@ -251,20 +264,15 @@ impl Scheduler<'_> {
         let folder = self.folder.run(run);
         self.read_progress(index);
         let reason = match exit {
-            Exit::Usage(reason) => return self.set_aside(index, reason),
+            Exit::Final(reason) => return self.set_aside(index, reason),
             Exit::Failed(reason) => reason,
             Exit::Success => {
-                let (evaluations, evaluated) = RunProgress::evaluations(&folder, &run.config, &self.suite.evaluation)?;
+                let found = self.folder.run_status(self.suite, run);
                 let trained = RunProgress::read(&folder, &run.config).trained;
-                match (trained, evaluated, stage) {
-                    (true, true, _) => {
-                        self.status.runs[index].state = RunState::Done;
-                        self.folder.write_results(self.whole)?;
-                        let returns = evaluations.into_iter().map(|result| (result.noise, result.return_mean));
-                        return self.notify(Update::Done { run: run.id.clone(), returns: returns.collect() });
-                    }
-                    (true, false, Stage::Train) => return self.start(index, Stage::Evaluate),
-                    (true, false, Stage::Evaluate) => "the evaluation ended without a result".into(),
+                match (trained, found.state, stage) {
+                    (_, RunState::Done | RunState::SetAside, _) => return self.settle(index, found),
+                    (true, _, Stage::Train) => return self.start(index, Stage::Evaluate),
+                    (true, _, Stage::Evaluate) => "the evaluation ended without a result".into(),
                     (false, ..) => "its process was stopped from outside the suite".into(),
                 }
             }
@@ -276,6 +284,21 @@ impl Scheduler<'_> {
             return self.notify(Update::Failed { run: run.id.clone(), reason });
         }
         self.set_aside(index, reason)
+    }
+
+    /// Takes over the status of a run whose files say that there is nothing left to do.
+    fn settle(&mut self, index: usize, found: RunStatus) -> Result<(), SuiteError> {
+        let run = &self.suite.runs[index];
+        if found.state == RunState::SetAside {
+            return self.set_aside(index, found.reason.unwrap_or_default());
+        }
+        let attempts = self.status.runs[index].attempts;
+        self.status.runs[index] = RunStatus { attempts, ..found };
+        self.folder.write_results(self.whole)?;
+        let (evaluations, _) =
+            RunProgress::evaluations(&self.folder.run(run), &run.config, &self.suite.evaluation).unwrap_or_default();
+        let returns = evaluations.into_iter().map(|result| (result.noise, result.return_mean));
+        self.notify(Update::Done { run: run.id.clone(), returns: returns.collect() })
     }
 
     fn set_aside(&mut self, index: usize, reason: String) -> Result<(), SuiteError> {
@@ -298,7 +321,7 @@ impl Scheduler<'_> {
     /// Status of a run after the stop signal.
     fn stopped(&mut self, index: usize) -> Result<(), SuiteError> {
         let attempts = self.status.runs[index].attempts;
-        let mut status = self.folder.run_status(self.suite, &self.suite.runs[index])?;
+        let mut status = self.folder.run_status(self.suite, &self.suite.runs[index]);
         status.attempts = attempts;
         if status.state == RunState::Done {
             self.folder.write_results(self.whole)?;

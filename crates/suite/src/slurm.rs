@@ -54,22 +54,29 @@ fn script(folder: &Path, suite: &Suite, part: usize, count: usize, list: &str, n
         "--requeue".into(),
         "--open-mode=append".into(),
         format!("--signal=B:USR1@{}", slurm.warning_seconds()),
-        format!("--output={}", folder.join("slurm").join("%A_%a.log").display()),
     ];
+    // sbatch has rules of its own for spaces, quotes and percent signs: where they could matter, the shell opens the log.
+    let logs = folder.join("slurm").display().to_string();
+    let is_plain = shell_quoted(&logs) == logs && !logs.contains(['%', '\\']);
+    let (log, redirection) = if is_plain {
+        (format!("{logs}/%A_%a.log"), String::new())
+    } else {
+        let to = "_\"$SLURM_ARRAY_TASK_ID\".log";
+        let file = format!("{}/\"$SLURM_ARRAY_JOB_ID\"{to}", shell_quoted(&logs));
+        ("/dev/null".to_owned(), format!("exec >> {file} 2>&1\n"))
+    };
+    options.push(format!("--output={log}"));
     let named = [("partition", &slurm.partition), ("account", &slurm.account), ("time", &slurm.time)];
     options.extend(named.into_iter().filter_map(|(key, value)| Some(format!("--{key}={}", value.as_ref()?))));
     options.extend(slurm.options.iter().cloned());
     let options = options.iter().map(|option| format!("#SBATCH {option}")).collect::<Vec<_>>().join("\n");
-    let shell = needs.shell(suite, folder, RUN).replace(&shell_quoted(RUN), "\"$run\"");
+    let shell = needs.shell(suite, folder, "\"$run\"");
     let about = format!("# Part {part} of the suite {}: each job of the array works on one run.", suite.name);
     format!(
-        "#!/bin/bash\n{options}\n{about}\nruns=(\n  {list}\n)\nrun=${{runs[$SLURM_ARRAY_TASK_ID]}}\n{}",
-        TAIL.replace("@SHELL@", &shell)
+        "#!/bin/bash\n{options}\n{about}\n{redirection}runs=(\n  {list}\n)\nrun=${{runs[$SLURM_ARRAY_TASK_ID]}}\n{}",
+        TAIL.replacen("@SHELL@", &shell, 1)
     )
 }
-
-/// Placeholder of the run in the script that all jobs of an array share.
-const RUN: &str = "@RUN@";
 
 /// On USR1 (time limit near) the job lets its run save a checkpoint and requeues itself. On TERM (cancelled) it lets the
 /// run save and does not requeue. The shell handles both, so that it ends after the program and not before.

@@ -56,6 +56,34 @@ fn every_crate_but_nn_forbids_unsafe() {
     }
 }
 
+/// Crates whose numbers reach a run's bytes.
+const COMPUTING: [&str; 8] = ["agent", "arcade", "env", "lab", "minigames", "nn", "replay", "vcs"];
+
+/// Methods of `std` whose last bit the standard library leaves to the platform.
+const PLATFORM_DEPENDENT: [&str; 21] = [
+    "exp", "exp2", "exp_m1", "ln", "ln_1p", "log", "log2", "log10", "powf", "powi", "cbrt", "hypot", "sin", "cos",
+    "tan", "asin", "acos", "atan", "atan2", "sinh", "tanh",
+];
+
+#[test]
+fn no_run_depends_on_the_mathematical_library_of_the_platform() {
+    for text in COMPUTING.iter().flat_map(|name| sane_tidy::texts(&format!("crates/{name}/src"), &[".rs"])) {
+        let without_tests = text.content.split("#[cfg(test)]").next().unwrap_or_default();
+        if text.path.ends_with("tests.rs") {
+            continue;
+        }
+        for line in code_lines(without_tests) {
+            for method in PLATFORM_DEPENDENT {
+                assert!(
+                    !line.contains(&format!(".{method}(")),
+                    "{}: use libm instead of .{method}(): {line}",
+                    text.path
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn no_source_file_holds_a_second_idea() {
     for text in sane_tidy::sources() {

@@ -31,6 +31,7 @@ const RETIRED: [(&str, &str); 24] = [
 /// Everything a reader reads, but for this crate, which lists the words.
 fn texts() -> Vec<sane_tidy::Text> {
     let mut texts = sane_tidy::texts("crates", &[".rs", ".md", ".py", ".js", ".html"]);
+    texts.extend(sane_tidy::texts("python", &[".py", ".pyi"]));
     texts.extend(sane_tidy::texts("docs", &[".md"]));
     texts.extend(sane_tidy::texts("suites", &[".toml"]));
     texts.extend(sane_tidy::texts("tools", &[".py", ".sh"]));

@@ -15,6 +15,8 @@ pub(crate) struct Board {
     pub registers: Registers,
     /// The cartridge's program, decoded.
     pub program: Arc<Program>,
+    /// While decoded instructions run: the program counter less the slot, by which a jump to another bank or mirror differs.
+    pub mirror: u16,
     pub cartridge: Cartridge,
     pub ram: Ram,
     pub riot: Riot,

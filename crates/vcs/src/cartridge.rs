@@ -216,6 +216,12 @@ impl Cartridge {
         address & 0x1000 != 0 && (address & 0xfff).wrapping_sub(self.plain_first) < self.plain_length
     }
 
+    /// Whether an address and the 255 after it are in the plain part of the window.
+    pub(crate) fn is_plain_page(&self, address: u16) -> bool {
+        let last = address.wrapping_add(255);
+        self.is_plain_address(address) && self.is_plain_address(last) && address & 0xfff < last & 0xfff
+    }
+
     /// The program offset to which an address in the window is mapped.
     #[inline(always)]
     pub(crate) fn slot(&self, address: u16) -> usize {
@@ -246,8 +252,9 @@ impl Cartridge {
         if self.kind == CartridgeKind::E0 { 0x400 } else { 0x1000 }
     }
 
+    /// The byte at an address in the plain part of the window.
     #[inline(always)]
-    fn byte(&self, offset: u16) -> u8 {
+    pub(crate) fn byte(&self, offset: u16) -> u8 {
         self.view[usize::from(offset & 0xfff)]
     }
 

@@ -53,6 +53,7 @@ impl Console {
         let board = Board {
             registers: Registers::reset(0),
             program: Arc::new(Program::decode(&cartridge)),
+            mirror: 0,
             cartridge,
             ram,
             riot: Riot::reset(timer),
@@ -113,6 +114,11 @@ impl Console {
     /// The 128 bytes of RAM; address $80 comes first.
     pub fn ram(&self) -> &[u8; 128] {
         &self.board.ram.0
+    }
+
+    /// Sets one of the 128 bytes of RAM; higher indices wrap around, as addresses do.
+    pub fn set_ram(&mut self, index: u8, value: u8) {
+        self.board.ram.0[usize::from(index & 0x7f)] = value;
     }
 
     /// The cartridge's own RAM; empty if it has none.
@@ -196,6 +202,11 @@ pub enum SnapshotMismatch {
 }
 
 impl Snapshot {
+    /// The configuration of the console it was taken from.
+    pub fn config(&self) -> &ConsoleConfig {
+        &self.config
+    }
+
     /// Whether a console can continue from this state without overflow or an index out of range.
     fn is_valid(&self) -> bool {
         self.cycle < MAX_CYCLES
@@ -251,7 +262,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_fast_path_equals_the_interpreter(
+        fn decoded_programs_equal_the_interpreter(
             kind in prop::sample::select(CartridgeKind::ALL.to_vec()), seed in any::<u64>(), stack in any::<u8>(),
         ) {
             let cartridge = Cartridge::new(kind, &program(kind, seed)).expect("the size fits");

@@ -135,6 +135,7 @@ export class RunView {
       last.effective_exploration_share !== undefined ? ["Explores", percent(last.effective_exploration_share)] : null,
       last.loss_mean !== undefined ? ["Loss", number(last.loss_mean)] : null,
       last.module ? ["Live units of σ", percent(last.module.live_units_share)] : null,
+      last.module?.dead_states_share !== undefined ? ["States without σ(s)", percent(last.module.dead_states_share) + (last.module.dead_states_share > 0.5 ? " ⚠" : "")] : null,
       history.resident_bytes ? ["Memory", bytes(history.resident_bytes)] : null,
       history.started ? ["Parameters", count(history.started.parameters)] : null,
       history.bad_lines ? ["Unreadable lines", count(history.bad_lines)] : null,

@@ -1,6 +1,7 @@
 //! Authorisation of requests: they must address this machine by a loopback name, or carry the token. Responses get headers
 //! that forbid the page to load anything from another server.
 
+use crate::connections::Connection;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -34,7 +35,13 @@ impl Auth {
 
 /// The check, as a layer of the router.
 pub async fn check(State(auth): State<Auth>, request: Request, next: Next) -> Response {
-    let mut response = match auth.decide(&request) {
+    let decision = auth.decide(&request);
+    if let (Decision::Allow | Decision::SetCookie(_), Some(connection)) =
+        (&decision, request.extensions().get::<Connection>())
+    {
+        connection.authorise();
+    }
+    let mut response = match decision {
         Decision::Allow => next.run(request).await,
         Decision::SetCookie(cookie) => redirect_with_cookie(cookie),
         Decision::Deny(status, reason) => (status, format!("{reason}\n")).into_response(),

@@ -41,7 +41,8 @@ impl Buckets {
         if !(value.is_finite() && low.is_finite() && high.is_finite()) {
             return;
         }
-        while MOST_BUCKETS * self.width <= x {
+        let (low, high) = (low.min(value), high.max(value));
+        while MOST_BUCKETS <= x / self.width {
             self.halve();
         }
         self.put(Bucket { index: x / self.width, x, count: 1, sum: value, low, high });
@@ -69,7 +70,8 @@ impl Buckets {
 
 impl Bucket {
     fn mean(&self) -> f64 {
-        self.sum / self.count as f64
+        // Between the extremes also where the sum is beyond all numbers.
+        (self.sum / self.count as f64).clamp(self.low, self.high)
     }
 
     fn merge(&mut self, other: Self) {
@@ -103,6 +105,16 @@ pub fn short(value: f64) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn interactions_near_the_end_of_all_numbers_have_a_bucket() {
+        let mut buckets = Buckets::default();
+        for x in [0, 7, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+            buckets.add(x, 1e308);
+        }
+        assert!(buckets.filled.len() <= MOST_BUCKETS as usize);
+        assert_eq!(buckets.means().last(), Some((u64::MAX as f64, 1e308)));
+    }
 
     proptest! {
         #[test]

@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Histories kept; the least recently requested one is dropped first.
 const MOST_HISTORIES: usize = 96;
 
+/// Processes of a run that are shown; a run that was interrupted more often shows the last ones.
+const MOST_PROCESSES: usize = 200;
+
 /// A quantity drawn over interactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -165,7 +168,10 @@ impl History {
             }
         };
         match serde_json::from_slice(line) {
-            Ok(Timing::ProcessStarted { unix_seconds, from_interactions, threads, version }) => {
+            Ok(Timing::ProcessStarted { unix_seconds, from_interactions, threads, version, .. }) => {
+                if self.processes.len() == MOST_PROCESSES {
+                    self.processes.remove(0);
+                }
                 self.processes.push(ProcessRecord {
                     started_unix: unix_seconds,
                     from_interactions,

@@ -23,6 +23,9 @@ const SEARCH_PERIOD: Duration = Duration::from_secs(4);
 /// Reading many runs for the first time waits for the disk more than for the processor.
 const READING_THREADS: usize = 4;
 
+/// A configuration has a few thousand.
+const MOST_CONFIG_BYTES: u64 = 1 << 20;
+
 /// The files whose change makes a run read again.
 const READ_FILES: [&str; 3] = ["config.toml", "events.jsonl", "timings.jsonl"];
 
@@ -207,7 +210,7 @@ fn find_runs(guard: &PathGuard) -> BTreeMap<PathBuf, String> {
     let search = RunSearch { max_depth: MAX_DEPTH, skip_unreadable: true, ..RunSearch::default() };
     let roots: Vec<PathBuf> = guard.roots().iter().map(|root| root.named.clone()).collect();
     let found = search.find_where(&roots, |folder| guard.resolve(folder).is_ok()).unwrap_or_default();
-    found.into_iter().map(|(real, named)| (real, named.display().to_string())).collect()
+    found.folders.into_iter().map(|(real, named)| (real, named.display().to_string())).collect()
 }
 
 fn row(guard: &PathGuard, folder: &Path, known: &KnownRun, agents: &[Agent], locks: &Locks) -> Row {
@@ -234,7 +237,11 @@ fn row(guard: &PathGuard, folder: &Path, known: &KnownRun, agents: &[Agent], loc
 }
 
 fn read_config(guard: &PathGuard, folder: &Path) -> Result<RecordedRun, String> {
-    guard.resolve(&folder.join("config.toml")).map_err(|error| format!("config.toml cannot be read: {error}"))?;
+    let file = guard.open(&folder.join("config.toml")).and_then(|file| file.metadata());
+    let length = file.map_err(|error| format!("config.toml cannot be read: {error}"))?.len();
+    if MOST_CONFIG_BYTES < length {
+        return Err(format!("config.toml cannot be read: it has {length} bytes"));
+    }
     read_run_config(folder).map_err(|error| error.to_string())
 }
 

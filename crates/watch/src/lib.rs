@@ -26,6 +26,7 @@
 mod auth;
 mod buckets;
 mod comparison;
+mod connections;
 mod error;
 mod history;
 mod index;

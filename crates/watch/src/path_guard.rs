@@ -42,9 +42,9 @@ impl PathGuard {
         Err(io::Error::new(io::ErrorKind::NotFound, "outside the given folders"))
     }
 
-    /// Opens a file inside the folders.
+    /// Opens a plain file inside the folders: no pipe, on which reading would wait.
     pub fn open(&self, path: &Path) -> io::Result<File> {
-        File::open(self.resolve(path)?)
+        sane_record::open_plain(&self.resolve(path)?)
     }
 
     /// The bytes of a file inside the folders; an error if there are more than `most`.

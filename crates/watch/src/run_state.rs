@@ -56,7 +56,7 @@ const SHORTEST_SILENCE: Duration = Duration::from_secs(120);
 
 impl Evidence {
     pub fn state(&self) -> RunState {
-        let limit = self.period.map_or(SHORTEST_SILENCE, |period| SHORTEST_SILENCE.max(period * PERIODS));
+        let limit = self.period.map_or(SHORTEST_SILENCE, |period| SHORTEST_SILENCE.max(period.saturating_mul(PERIODS)));
         let is_silent = limit < self.silence;
         match self.holder {
             _ if self.finished => RunState::Finished,

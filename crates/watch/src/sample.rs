@@ -118,7 +118,7 @@ fn sample_timings(mut file: File, sample: &mut RunSample) {
     for line in whole_lines(&end, start) {
         let Ok(timing) = serde_json::from_slice::<TimingLine<'_>>(line) else { continue };
         sample.process = match (timing.timing.as_ref(), timing.reason.as_deref()) {
-            ("process_stopped", Some("fault")) => ProcessStatus::Faulted,
+            ("process_stopped", Some("fault" | "diverged")) => ProcessStatus::Faulted,
             ("process_stopped", _) => ProcessStatus::Stopped,
             _ => ProcessStatus::Running,
         };
@@ -227,5 +227,7 @@ mod tests {
         assert_eq!(sample_of("", &[start, stop, start].concat()).process, ProcessStatus::Running);
         let fault = "{\"timing\":\"process_stopped\",\"reason\":\"fault\"}\n";
         assert_eq!(sample_of("", &[start, fault].concat()).process, ProcessStatus::Faulted);
+        let diverged = fault.replace("fault", "diverged");
+        assert_eq!(sample_of("", &[start, &diverged].concat()).process, ProcessStatus::Faulted);
     }
 }

@@ -3,12 +3,12 @@
 
 use crate::WatchError;
 use crate::auth::Auth;
+use crate::connections::accept;
 use crate::history::Histories;
 use crate::index::{Index, Updater};
 use crate::live::server_id;
 use crate::path_guard::PathGuard;
 use crate::routes::{Shared, router};
-use std::future::IntoFuture;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -65,15 +65,15 @@ pub fn serve(server: Server, stop: &Arc<AtomicBool>) -> Result<(), WatchError> {
     let answered = runtime.block_on(async {
         server.listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(server.listener)?;
-        let serving = axum::serve(listener, router(shared, server.auth)).into_future();
+        let serving = accept(listener, router(shared, server.auth));
         let stopped = async {
             while !stop.load(Ordering::Relaxed) {
                 tokio::time::sleep(STOP_PERIOD).await;
             }
-            Ok(())
         };
         // Clients of the event stream never disconnect by themselves; dropping them loses nothing.
-        futures_util::future::select(std::pin::pin!(serving), std::pin::pin!(stopped)).await.factor_first().0
+        futures_util::future::select(std::pin::pin!(serving), std::pin::pin!(stopped)).await;
+        Ok::<(), io::Error>(())
     });
     runtime.shutdown_background();
     answered.map_err(WatchError::io("serve the page"))

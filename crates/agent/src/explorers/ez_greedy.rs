@@ -72,9 +72,9 @@ impl Explorer for EzGreedy {
     }
 }
 
-/// P(duration ≤ n) for n = 1, 2, …, in units of 2⁻³²: rounded so far that the last bit of a machine's `powf` has no say.
+/// P(duration ≤ n) for n = 1, 2, …, in units of 2⁻³².
 fn cumulative(exponent: f64) -> Vec<u64> {
-    let weight = |n: usize| (n as f64).powf(-exponent);
+    let weight = |n: usize| libm::pow(n as f64, -exponent);
     let total: f64 = (1..=LONGEST).map(weight).sum();
     let share = |sum: &mut f64, n: usize| {
         *sum += weight(n) / total;
@@ -110,6 +110,10 @@ impl Behaviour for RepeatedActions {
 
     fn memory(&self) -> &[u32] {
         &self.repetition
+    }
+
+    fn is_valid(&self, memory: &[u32], actions: usize) -> bool {
+        memory[0] as usize <= LONGEST && (memory[1] as usize) < actions
     }
 
     fn restore(&mut self, memory: &[u32]) {

@@ -7,15 +7,20 @@
 //!
 //! The second line is what is computed: a plain dense layer of deviations between two scalings, so that no noise matrix is
 //! built. Derived in docs/derivations.md, §2.
+//!
+//! [`Noisynet`] minimises the TD error alone; [`NoisynetElbo`] keeps the KL term, Σⱼ (σⱼ²/2 − log σⱼ), and deviations of at
+//! least 10⁻⁶: each step ends with a projection onto that range.
 
 use super::reference::IndependentNoisynet;
+use crate::behaviour::Thompson;
 use crate::config::in_range;
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, dense_parameters};
 use crate::noise::{PassNoise, PassRole};
-use crate::perturbation::{KlTerm, LayerContext, Perturbation, StateInputs, noise_shapes};
+use crate::perturbation::{KlTerm, LayerContext, Perturbation, QValuesRead, StateInputs, noise_shapes};
+use crate::perturbation_module::SMALLEST_SIGMA;
 use crate::rows::for_each_row;
-use crate::{AgentError, Noise, NoiseForm};
+use crate::{AgentError, Bound, Noise, NoiseForm};
 use sane_nn::{Activation, Dense, DenseUpdate, Head, Init, InputGradient, Kernel, Matrix};
 use serde::{Deserialize, Serialize};
 
@@ -26,11 +31,31 @@ pub struct Noisynet {
     /// Deviations start at σ₀/√inputs.
     pub sigma_0: f32,
     pub noise: Noise,
+    pub thompson: Thompson,
 }
 
 impl Default for Noisynet {
     fn default() -> Self {
-        Self { sigma_0: 0.5, noise: Noise::per_batch() }
+        Self { sigma_0: 0.5, noise: Noise::per_batch(), thompson: Thompson::Step }
+    }
+}
+
+/// Settings of NoisyNet with its KL term.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NoisynetElbo {
+    /// Deviations start at σ₀/√inputs.
+    pub sigma_0: f32,
+    pub noise: Noise,
+    pub thompson: Thompson,
+    #[serde(flatten)]
+    pub bound: Bound,
+}
+
+impl Default for NoisynetElbo {
+    fn default() -> Self {
+        let Noisynet { sigma_0, noise, thompson } = Noisynet::default();
+        Self { sigma_0, noise, thompson, bound: Bound::default() }
     }
 }
 
@@ -64,9 +89,64 @@ impl Registered for Noisynet {
     }
 }
 
+impl Registered for NoisynetElbo {
+    const KIND: &'static str = "noisynet-elbo";
+
+    fn agents() -> Vec<NamedAgent<Self>> {
+        let summary = "NoisyNet with its KL term: positive deviations, and noise of Q of a chosen size (q_noise)";
+        vec![NamedAgent { name: "noisynet-elbo", summary, settings: Self::default() }]
+    }
+
+    fn settings() -> Vec<Setting> {
+        [&Bound::SETTINGS[..], &Noisynet::settings()].concat()
+    }
+}
+
+impl Explorer for NoisynetElbo {
+    fn is_noisy(&self) -> bool {
+        true
+    }
+
+    fn thompson(&self) -> Thompson {
+        self.thompson
+    }
+
+    fn check(&self) -> Result<(), AgentError> {
+        let least = f64::from(f32::MIN_POSITIVE);
+        in_range("exploration.sigma_0", f64::from(self.sigma_0), least..f64::INFINITY, "a number above 0")?;
+        if self.noise.form == NoiseForm::Independent {
+            let (key, value) = ("exploration.noise.form", "independent".to_owned());
+            return Err(AgentError::OutOfRange { key, value, expected: "factored" });
+        }
+        Ok(())
+    }
+
+    fn parameter_count(&self, dense_widths: &[usize]) -> Result<usize, AgentError> {
+        Ok(dense_parameters(dense_widths))
+    }
+
+    fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        let (deviations, noise) = build_layers(self.sigma_0, self.noise, head)?;
+        let plain = LearnedDeviations::sized(head.kernel(), deviations, noise, 1);
+        Ok(Box::new(LearnedDeviations { keeps_kl: true, ..plain }))
+    }
+
+    fn bound(&self) -> Option<&Bound> {
+        Some(&self.bound)
+    }
+
+    fn bound_mut(&mut self) -> Option<&mut Bound> {
+        Some(&mut self.bound)
+    }
+}
+
 impl Explorer for Noisynet {
     fn is_noisy(&self) -> bool {
         true
+    }
+
+    fn thompson(&self) -> Thompson {
+        self.thompson
     }
 
     fn check(&self) -> Result<(), AgentError> {
@@ -77,25 +157,31 @@ impl Explorer for Noisynet {
         Ok(dense_parameters(dense_widths))
     }
 
-    /// ```text
-    /// μ ~ U[−1/√l, 1/√l],  σ = σ₀/√l, weights and biases alike                        [SANE:initialisation-noisynet]
-    /// ```
     fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        let mut deviations = Vec::new();
-        for k in 0..head.layer_count() {
-            let root = (head.layer_inputs(k).count() as f32).sqrt();
-            head.layer("_mu", [Init::FanInUniform, Init::Uniform(1.0 / root)])?;
-            let name = |tensor: &str| format!("fc{}.{tensor}_sigma", k + 1);
-            let initial = Init::Constant(self.sigma_0 / root);
-            let (inputs, outputs) = (head.layer_inputs(k), head.layer_outputs(k));
-            deviations.push(head.dense([name("weight"), name("bias")], inputs, outputs, [initial, initial])?);
-        }
-        let noise = PassNoise::new(self.noise, head.kernel(), &noise_shapes(head.layers()), 1);
+        let (deviations, noise) = build_layers(self.sigma_0, self.noise, head)?;
         Ok(match self.noise.form {
             NoiseForm::Factored => Box::new(LearnedDeviations::sized(head.kernel(), deviations, noise, 1)),
             NoiseForm::Independent => Box::new(IndependentNoisynet::new(head.kernel(), deviations, noise)),
         })
     }
+}
+
+/// The layers of means, those of deviations, and the noise.
+///
+/// ```text
+/// μ ~ U[−1/√l, 1/√l],  σ = σ₀/√l, weights and biases alike                        [SANE:initialisation-noisynet]
+/// ```
+fn build_layers(sigma_0: f32, noise: Noise, head: &mut HeadBuilder) -> Result<(Vec<Dense>, PassNoise), AgentError> {
+    let mut deviations = Vec::new();
+    for k in 0..head.layer_count() {
+        let root = (head.layer_inputs(k).count() as f32).sqrt();
+        head.layer("_mu", [Init::FanInUniform, Init::Uniform(1.0 / root)])?;
+        let name = |tensor: &str| format!("fc{}.{tensor}_sigma", k + 1);
+        let initial = Init::Constant(sigma_0 / root);
+        let (inputs, outputs) = (head.layer_inputs(k), head.layer_outputs(k));
+        deviations.push(head.dense([name("weight"), name("bias")], inputs, outputs, [initial, initial])?);
+    }
+    Ok((deviations, PassNoise::new(noise, head.kernel(), &noise_shapes(head.layers()), 1)))
 }
 
 /// Factored noise with learned deviations, in one pass.
@@ -104,6 +190,8 @@ struct LearnedDeviations {
     kernel: Kernel,
     /// σ_w and σ_b of each layer.
     deviations: Vec<Dense>,
+    /// Whether the KL term is minimised, so that deviations are positive and the gap between action values is measured.
+    keeps_kl: bool,
     noise: PassNoise,
     /// z_l ⊙ x of each layer.
     scaled_x: Vec<Matrix>,
@@ -122,6 +210,7 @@ impl LearnedDeviations {
         let inputs: Vec<Matrix> = deviations.iter().map(|layer| Matrix::zeros(batch, layer.inputs())).collect();
         Self {
             kernel,
+            keeps_kl: false,
             noise,
             scaled_x: inputs.clone(),
             scaled_y: outputs.clone(),
@@ -135,7 +224,12 @@ impl LearnedDeviations {
 
 impl Perturbation for LearnedDeviations {
     fn for_batch(&self, batch: usize) -> Box<dyn Perturbation> {
-        Box::new(Self::sized(self.kernel, self.deviations.clone(), self.noise.for_batch(batch), batch))
+        let sized = Self::sized(self.kernel, self.deviations.clone(), self.noise.for_batch(batch), batch);
+        Box::new(Self { keeps_kl: self.keeps_kl, ..sized })
+    }
+
+    fn reads_q_values(&self) -> QValuesRead {
+        if self.keeps_kl { QValuesRead::Clean } else { QValuesRead::None }
     }
 
     fn draw(&mut self, draw: u64, role: PassRole) {
@@ -181,6 +275,20 @@ impl Perturbation for LearnedDeviations {
     fn own_update<'a>(&'a self, k: usize, _features: &'a Matrix) -> Option<DenseUpdate<'a>> {
         let layer = self.deviations.get(k)?;
         Some(DenseUpdate { layer, x: &self.scaled_x[k], dy: &self.d_scaled_y[k] })
+    }
+
+    /// σ ← max(σ, 10⁻⁶)
+    fn project(&self, params: &mut [f32]) {
+        if !self.keeps_kl {
+            return;
+        }
+        for layer in &self.deviations {
+            for range in [Some(layer.weight_range()), layer.bias_range()].into_iter().flatten() {
+                // A deviation of exactly zero is a lane that no weight uses.
+                let used = params[range].iter_mut().filter(|sigma| **sigma != 0.0);
+                used.for_each(|sigma| *sigma = sigma.max(SMALLEST_SIGMA));
+            }
+        }
     }
 
     fn kl_term(&self, tensor: &str) -> KlTerm {

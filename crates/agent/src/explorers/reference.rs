@@ -8,6 +8,7 @@
 //! [`IndependentNoisynet`] instead of NoisyNet's two scalings, and [`SaneWeightwise`] as an agent of its own.
 
 use super::sane::StateAware;
+use crate::behaviour::Thompson;
 use crate::explorer::{NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer, dense_parameters};
 use crate::noise::{PassNoise, PassRole};
@@ -322,6 +323,7 @@ impl Perturbation for IndependentNoisynet {
 pub struct SaneWeightwise {
     pub module: ModuleSettings,
     pub noise: Noise,
+    pub thompson: Thompson,
 }
 
 /// The largest module: its parameters and Adam's moments would take a gigabyte.
@@ -347,6 +349,10 @@ impl StateAware for SaneWeightwise {
 
     fn module_settings_mut(&mut self) -> &mut ModuleSettings {
         &mut self.module
+    }
+
+    fn acts_on(&self) -> Thompson {
+        self.thompson
     }
 
     fn sigmas(&self, dense_widths: &[usize]) -> usize {
@@ -415,7 +421,8 @@ impl Perturbation for WeightwiseNoise {
         if 0 < self.extra_features {
             let bytes = inputs.states.len() / features.rows();
             for (i, state) in inputs.states.chunks_exact(bytes).enumerate() {
-                inputs.behaviour.features(state, &mut features.row_mut(i)[self.feature_width..]);
+                let (hidden, extra) = features.row_mut(i).split_at_mut(self.feature_width);
+                inputs.behaviour.features(state, hidden, extra);
             }
         }
         self.module.forward(params, features);
@@ -446,15 +453,19 @@ impl Perturbation for WeightwiseNoise {
     }
 
     fn feature_layer(&self) -> Option<&Dense> {
-        Some(self.module.feature_layer())
+        self.module.feature_layer()
     }
 
     fn feature_head(&self) -> Option<Head<'_>> {
-        Some(self.module.feature_head())
+        self.module.feature_head()
     }
 
     fn own_update<'a>(&'a self, k: usize, features: &'a Matrix) -> Option<DenseUpdate<'a>> {
         self.module.update(k.checked_sub(self.first_sigma.len())?, features)
+    }
+
+    fn rate_scale(&self) -> Option<(Range<usize>, f32)> {
+        self.module.rate_scale()
     }
 
     fn sigma(&self) -> Option<&Matrix> {

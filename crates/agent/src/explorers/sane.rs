@@ -10,18 +10,20 @@
 //! `perturbation_module.rs`, the perturbed layer and its derivatives in `perturbed_layer.rs`; this file puts them together,
 //! forward and backward.
 
-use crate::behaviour::{AlwaysGreedy, Behaviour};
+use crate::behaviour::{AlwaysGreedy, Behaviour, Thompson};
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer};
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
 use crate::perturbation::{LayerContext, Perturbation, QValuesRead, ScaledNoise, StateInputs, scaled_noise};
-use crate::perturbation_module::{ModuleSettings, PerturbationModule, SigmaForm, SigmaStats};
+use crate::perturbation_module::{ModuleSettings, PerturbationModule, Scales, SigmaForm, SigmaStats};
 use crate::visit_counts::VisitCounts;
-use crate::{AgentError, Noise, NoiseForm};
+use crate::{AgentError, Bound, Noise, NoiseForm};
 use sane_nn::{Dense, DenseUpdate, Head, Matrix};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Settings of simple-SANE.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -29,6 +31,7 @@ use std::fmt::Debug;
 pub struct Sane {
     pub module: ModuleSettings,
     pub noise: Noise,
+    pub thompson: Thompson,
 }
 
 /// Settings of Q-SANE.
@@ -37,6 +40,7 @@ pub struct Sane {
 pub struct QSane {
     pub module: ModuleSettings,
     pub noise: Noise,
+    pub thompson: Thompson,
     pub q_features: QFeatures,
 }
 
@@ -57,6 +61,7 @@ pub enum QFeatures {
 pub struct SaneLayerwise {
     pub module: ModuleSettings,
     pub noise: Noise,
+    pub thompson: Thompson,
 }
 
 impl Registered for Sane {
@@ -163,6 +168,9 @@ pub(super) trait StateAware: Debug + Send + Sync {
 
     fn module_settings_mut(&mut self) -> &mut ModuleSettings;
 
+    /// How long one draw of the noise is acted on.
+    fn acts_on(&self) -> Thompson;
+
     /// Which action values the module reads beside h(s).
     fn q_values(&self) -> QValuesRead {
         QValuesRead::None
@@ -170,6 +178,35 @@ pub(super) trait StateAware: Debug + Send + Sync {
 
     /// How many σ a state has, in a head with dense layers of these widths.
     fn sigmas(&self, dense_widths: &[usize]) -> usize;
+
+    /// The size of the noise, for agents that keep the KL term.
+    fn noise_bound(&self) -> Option<&Bound> {
+        None
+    }
+
+    fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
+        None
+    }
+
+    /// What scales σ(s) beside the module.
+    fn rule(&self) -> Option<Arc<dyn StateRule>> {
+        None
+    }
+
+    /// What it remembers of states, beside visit counts that the module reads.
+    fn memory(&self) -> Option<Box<dyn Behaviour>> {
+        None
+    }
+
+    /// Validates the settings that only it has.
+    fn check_own(&self) -> Result<(), AgentError> {
+        Ok(())
+    }
+
+    /// Whether it asks the world for the true risk.
+    fn asks_for_risk(&self) -> bool {
+        false
+    }
 
     /// The most parameters that the module may have.
     fn largest_module(&self) -> usize {
@@ -184,14 +221,34 @@ impl<Agent: StateAware> Explorer for Agent {
         true
     }
 
+    fn thompson(&self) -> Thompson {
+        self.acts_on()
+    }
+
     fn check(&self) -> Result<(), AgentError> {
-        self.module_settings().check()
+        let module = self.module_settings();
+        if self.noise_bound().is_some() && module.sigma != SigmaForm::Positive {
+            let expected = "positive, since the KL term has no bound where σ is 0";
+            let value = format!("{:?}", module.sigma).to_lowercase();
+            return Err(AgentError::OutOfRange { key: "exploration.module.sigma", value, expected });
+        }
+        if self.memory().is_some() && module.visit_counts {
+            let (key, value) = ("exploration.module.visit_counts", "true".to_owned());
+            return Err(AgentError::OutOfRange {
+                key,
+                value,
+                expected: "false, since this agent has a memory of its own",
+            });
+        }
+        self.check_own()?;
+        module.check()
     }
 
     fn parameter_count(&self, dense_widths: &[usize]) -> Result<usize, AgentError> {
         let actions = if self.reads_q_values() { dense_widths[dense_widths.len() - 1] } else { 0 };
         let module = self.module_settings();
-        let inputs = dense_widths[0] + actions + usize::from(module.visit_counts);
+        let of_rule = self.rule().map_or(0, |rule| rule.features());
+        let inputs = dense_widths[0] + actions + usize::from(module.visit_counts) + of_rule;
         let (parameters, limit) = (module.parameter_count(inputs, self.sigmas(dense_widths)), self.largest_module());
         match parameters <= limit {
             true => Ok(parameters),
@@ -205,7 +262,23 @@ impl<Agent: StateAware> Explorer for Agent {
 
     /// Greedy on the perturbed network; the visits of states are counted where the module reads them.
     fn behaviour(&self) -> Box<dyn Behaviour> {
-        if self.module_settings().visit_counts { Box::new(VisitCounts::new()) } else { Box::new(AlwaysGreedy) }
+        match self.memory() {
+            Some(memory) => memory,
+            None if self.module_settings().visit_counts => Box::new(VisitCounts::new()),
+            None => Box::new(AlwaysGreedy),
+        }
+    }
+
+    fn reads_true_risk(&self) -> bool {
+        self.asks_for_risk()
+    }
+
+    fn bound(&self) -> Option<&Bound> {
+        self.noise_bound()
+    }
+
+    fn bound_mut(&mut self) -> Option<&mut Bound> {
+        self.noise_bound_mut()
     }
 
     fn module(&self) -> Option<&ModuleSettings> {
@@ -221,6 +294,43 @@ impl<Agent: StateAware> Explorer for Agent {
     }
 }
 
+/// What scales σ(s) beside the module: how a variant of SANE with one σ per state differs from it. No derivative flows
+/// through a rule.
+pub(super) trait StateRule: Debug + Send + Sync {
+    /// How many numbers it appends to what the module reads.
+    fn features(&self) -> usize {
+        0
+    }
+
+    /// Writes them.
+    fn write_features(&self, _state: &OneState<'_>, _out: &mut [f32]) {}
+
+    /// The factors of σ(s) and of the weight of its KL.
+    fn scales(&self, state: &OneState<'_>) -> Scales;
+}
+
+/// A state of a pass, as a rule sees it.
+pub(super) struct OneState<'a> {
+    pub inputs: &'a StateInputs<'a>,
+    /// Which of the pass it is.
+    pub i: usize,
+    /// Its bytes.
+    pub state: &'a [u8],
+    /// h(s).
+    pub hidden: &'a [f32],
+    /// σ(s) as the module has it.
+    pub sigma: f32,
+}
+
+impl OneState<'_> {
+    /// One number that the agent remembers about the state.
+    pub fn remembered(&self) -> f32 {
+        let mut number = [0.0];
+        self.inputs.behaviour.features(self.state, self.hidden, &mut number);
+        number[0]
+    }
+}
+
 impl StateAware for Sane {
     fn module_settings(&self) -> &ModuleSettings {
         &self.module
@@ -228,6 +338,10 @@ impl StateAware for Sane {
 
     fn module_settings_mut(&mut self) -> &mut ModuleSettings {
         &mut self.module
+    }
+
+    fn acts_on(&self) -> Thompson {
+        self.thompson
     }
 
     fn sigmas(&self, _dense_widths: &[usize]) -> usize {
@@ -246,6 +360,10 @@ impl StateAware for QSane {
 
     fn module_settings_mut(&mut self) -> &mut ModuleSettings {
         &mut self.module
+    }
+
+    fn acts_on(&self) -> Thompson {
+        self.thompson
     }
 
     fn q_values(&self) -> QValuesRead {
@@ -273,6 +391,10 @@ impl StateAware for SaneLayerwise {
         &mut self.module
     }
 
+    fn acts_on(&self) -> Thompson {
+        self.thompson
+    }
+
     fn sigmas(&self, dense_widths: &[usize]) -> usize {
         dense_widths.len() - 1
     }
@@ -284,11 +406,14 @@ impl StateAware for SaneLayerwise {
 
 /// A module's σ(s) and the noise that it scales, in one pass.
 #[derive(Debug, Clone)]
-struct StateAwareNoise {
+pub(super) struct StateAwareNoise {
     module: PerturbationModule,
     noise: Box<dyn ScaledNoise>,
     q_values: QValuesRead,
+    /// Whether Q̄(s, ·) is computed for the running gap between action values.
+    measures_gap: bool,
     visit_counts: bool,
+    rule: Option<Arc<dyn StateRule>>,
     /// Columns of h(s) in a row of features; extra features follow.
     feature_width: usize,
     /// Number of dense layers of the head.
@@ -301,7 +426,7 @@ struct StateAwareNoise {
 
 impl StateAwareNoise {
     /// One σ per state, or one per layer.
-    fn build(
+    pub fn build(
         agent: &impl StateAware,
         noise: Noise,
         head: &mut HeadBuilder,
@@ -309,13 +434,17 @@ impl StateAwareNoise {
         head.plain_layers()?;
         let (module, q_values) = (agent.module_settings(), agent.q_values());
         let actions = if q_values == QValuesRead::None { 0 } else { head.actions() };
-        let extra_features = actions + usize::from(module.visit_counts);
+        let rule = agent.rule();
+        let of_rule = rule.as_ref().map_or(0, |rule| rule.features());
+        let extra_features = actions + usize::from(module.visit_counts) + of_rule;
         let each: Vec<usize> = head.layers().iter().map(Layer::parameters).collect();
         let perturbed = if agent.sigmas(head.widths()) == 1 { vec![each.iter().sum()] } else { each };
         Ok(Box::new(Self {
             noise: scaled_noise(noise, head.kernel(), head.layers()),
             q_values,
+            measures_gap: agent.noise_bound().is_some(),
             visit_counts: module.visit_counts,
+            rule,
             feature_width: head.features().width(),
             layers: head.layers().len(),
             extra_features,
@@ -328,7 +457,7 @@ impl StateAwareNoise {
 impl Perturbation for StateAwareNoise {
     fn for_batch(&self, batch: usize) -> Box<dyn Perturbation> {
         let (module, noise) = (self.module.for_batch(batch), self.noise.for_batch(batch));
-        Box::new(Self { module, noise, perturbed: self.perturbed.clone(), ..*self })
+        Box::new(Self { module, noise, perturbed: self.perturbed.clone(), rule: self.rule.clone(), ..*self })
     }
 
     fn extra_features(&self) -> usize {
@@ -336,7 +465,10 @@ impl Perturbation for StateAwareNoise {
     }
 
     fn reads_q_values(&self) -> QValuesRead {
-        self.q_values
+        match self.q_values {
+            QValuesRead::None if self.measures_gap => QValuesRead::Clean,
+            as_asked => as_asked,
+        }
     }
 
     fn draw(&mut self, draw: u64, role: PassRole) {
@@ -355,21 +487,30 @@ impl Perturbation for StateAwareNoise {
     ///
     /// Q̄ are the unperturbed action values. No derivative flows back through them.
     fn prepare(&mut self, params: &[f32], features: &mut Matrix, inputs: &StateInputs<'_>) {
+        let bytes = inputs.states.len() / features.rows();
         if 0 < self.extra_features {
-            let bytes = inputs.states.len() / features.rows();
             for (i, state) in inputs.states.chunks_exact(bytes).enumerate() {
-                let mut extra = &mut features.row_mut(i)[self.feature_width..];
+                let (hidden, mut extra) = features.row_mut(i).split_at_mut(self.feature_width);
                 if self.q_values != QValuesRead::None {
                     let (own, rest) = extra.split_at_mut(inputs.q_values.cols());
                     own.copy_from_slice(inputs.q_values.row(i));
                     extra = rest;
                 }
                 if self.visit_counts {
-                    inputs.behaviour.features(state, extra);
+                    inputs.behaviour.features(state, hidden, extra);
+                }
+                if let Some(rule) = &self.rule {
+                    rule.write_features(&OneState { inputs, i, state, hidden, sigma: 0.0 }, extra);
                 }
             }
         }
         self.module.forward(params, features);
+        if let Some(rule) = &self.rule {
+            for (i, state) in inputs.states.chunks_exact(bytes).enumerate() {
+                let (hidden, sigma) = (&features.row(i)[..self.feature_width], self.module.sigma.row(i)[0]);
+                self.module.scale(i, rule.scales(&OneState { inputs, i, state, hidden, sigma }));
+            }
+        }
     }
 
     fn perturb(&mut self, at: &LayerContext<'_>, x: &Matrix, y: &mut Matrix) {
@@ -389,15 +530,19 @@ impl Perturbation for StateAwareNoise {
     }
 
     fn feature_layer(&self) -> Option<&Dense> {
-        Some(self.module.feature_layer())
+        self.module.feature_layer()
     }
 
     fn feature_head(&self) -> Option<Head<'_>> {
-        Some(self.module.feature_head())
+        self.module.feature_head()
     }
 
     fn own_update<'a>(&'a self, k: usize, features: &'a Matrix) -> Option<DenseUpdate<'a>> {
         self.module.update(k.checked_sub(self.layers)?, features)
+    }
+
+    fn rate_scale(&self) -> Option<(Range<usize>, f32)> {
+        self.module.rate_scale()
     }
 
     fn sigma(&self) -> Option<&Matrix> {

@@ -1,13 +1,17 @@
 //! SANE's control: one learned σ for all states. The noise is SANE's, its scale a single parameter instead of a module.
+//!
+//! [`SaneConstant`] learns σ itself, as the paper's objective has it; [`SaneConstantElbo`] keeps the KL term and learns u,
+//! σ = 10⁻⁶ + softplus(u − 3), which is always positive. [`SaneFixed`] learns nothing: its σ is a setting.
 
+use crate::behaviour::Thompson;
 use crate::config::in_range;
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer};
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
-use crate::perturbation::{KlTerm, LayerContext, Perturbation, ScaledNoise, StateInputs, scaled_noise};
-use crate::perturbation_module::add_kl;
-use crate::{AgentError, Noise};
+use crate::perturbation::{KlTerm, LayerContext, Perturbation, QValuesRead, ScaledNoise, StateInputs, scaled_noise};
+use crate::perturbation_module::{SMALLEST_SIGMA, SigmaForm, add_kl, check_rate_scale};
+use crate::{AgentError, Bound, Noise};
 use sane_nn::{Init, Matrix};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -18,12 +22,89 @@ use std::ops::Range;
 pub struct SaneConstant {
     pub initial_sigma: f32,
     pub noise: Noise,
+    pub thompson: Thompson,
 }
 
 impl Default for SaneConstant {
     fn default() -> Self {
         // About what |σ(s)| starts at when the module is initialised as in the paper and reads Atari features.
-        Self { initial_sigma: 0.05, noise: Noise::default() }
+        Self { initial_sigma: 0.05, noise: Noise::default(), thompson: Thompson::Step }
+    }
+}
+
+/// Settings of SANE with one σ and its KL term.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SaneConstantElbo {
+    pub initial_sigma: f32,
+    /// The learning rate of σ as a multiple of the network's.
+    pub learning_rate_scale: f32,
+    pub noise: Noise,
+    pub thompson: Thompson,
+    #[serde(flatten)]
+    pub bound: Bound,
+}
+
+impl Default for SaneConstantElbo {
+    fn default() -> Self {
+        // A module moves its output by many weights at once; a single number at the same rate would take 16,000 steps from
+        // its first value to a fiftieth of it.
+        let learning_rate_scale = 10.0;
+        Self {
+            initial_sigma: 0.05,
+            learning_rate_scale,
+            noise: Noise::default(),
+            thompson: Thompson::Step,
+            bound: Bound::default(),
+        }
+    }
+}
+
+/// Settings of SANE with one σ that is not learned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SaneFixed {
+    pub sigma: f32,
+    pub noise: Noise,
+    pub thompson: Thompson,
+}
+
+impl Default for SaneFixed {
+    fn default() -> Self {
+        Self { sigma: 0.01, noise: Noise::default(), thompson: Thompson::Step }
+    }
+}
+
+impl Registered for SaneFixed {
+    const KIND: &'static str = "sane-fixed";
+
+    fn agents() -> Vec<NamedAgent<Self>> {
+        let summary = "one σ for all states that is a setting and never learned: a control";
+        vec![NamedAgent { name: "sane-fixed", summary, settings: Self::default() }]
+    }
+
+    fn settings() -> Vec<Setting> {
+        let sigma = Setting { key: "sigma", meaning: "sane-fixed: the one σ, at least 0" };
+        [&[sigma][..], &Noise::SETTINGS].concat()
+    }
+}
+
+impl Explorer for SaneFixed {
+    fn is_noisy(&self) -> bool {
+        true
+    }
+
+    fn thompson(&self) -> Thompson {
+        self.thompson
+    }
+
+    fn check(&self) -> Result<(), AgentError> {
+        in_range("exploration.sigma", f64::from(self.sigma), 0.0..f64::INFINITY, "a number of at least 0")
+    }
+
+    fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        head.plain_layers()?;
+        Ok(Box::new(ConstantNoise::new(head, self.noise, SigmaSource::Fixed(self.sigma))))
     }
 }
 
@@ -40,9 +121,67 @@ impl Registered for SaneConstant {
     }
 }
 
+impl Registered for SaneConstantElbo {
+    const KIND: &'static str = "sane-constant-elbo";
+
+    fn agents() -> Vec<NamedAgent<Self>> {
+        let summary = "one learned σ for all states, with its KL term: the control of sane-elbo";
+        vec![NamedAgent { name: "sane-constant-elbo", summary, settings: Self::default() }]
+    }
+
+    fn settings() -> Vec<Setting> {
+        let sigma = Setting { key: "initial_sigma", meaning: "sane-constant: first value of the one σ" };
+        let rate = Setting {
+            key: "learning_rate_scale",
+            meaning: "sane-constant-elbo: the learning rate of σ as a multiple of the network's, at least 0",
+        };
+        [&[sigma, rate][..], &Bound::SETTINGS, &Noise::SETTINGS].concat()
+    }
+}
+
+impl Explorer for SaneConstantElbo {
+    fn is_noisy(&self) -> bool {
+        true
+    }
+
+    fn thompson(&self) -> Thompson {
+        self.thompson
+    }
+
+    fn check(&self) -> Result<(), AgentError> {
+        check_rate_scale("exploration.learning_rate_scale", self.learning_rate_scale)?;
+        let (value, least) = (f64::from(self.initial_sigma), f64::from(SMALLEST_SIGMA));
+        in_range("exploration.initial_sigma", value, least..f64::INFINITY, "a number of at least 1e-6")
+    }
+
+    fn parameter_count(&self, _dense_widths: &[usize]) -> Result<usize, AgentError> {
+        Ok(1)
+    }
+
+    fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        head.plain_layers()?;
+        let initial = Init::Constant(SigmaForm::Positive.output_of(self.initial_sigma));
+        let source = SigmaSource::Output(head.vector("sigma_output", 1, initial)?);
+        let noise = ConstantNoise::new(head, self.noise, source);
+        Ok(Box::new(ConstantNoise { measures_gap: true, learning_rate_scale: self.learning_rate_scale, ..noise }))
+    }
+
+    fn bound(&self) -> Option<&Bound> {
+        Some(&self.bound)
+    }
+
+    fn bound_mut(&mut self) -> Option<&mut Bound> {
+        Some(&mut self.bound)
+    }
+}
+
 impl Explorer for SaneConstant {
     fn is_noisy(&self) -> bool {
         true
+    }
+
+    fn thompson(&self) -> Thompson {
+        self.thompson
     }
 
     fn check(&self) -> Result<(), AgentError> {
@@ -56,13 +195,36 @@ impl Explorer for SaneConstant {
 
     fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
         head.plain_layers()?;
-        Ok(Box::new(ConstantNoise {
-            noise: scaled_noise(self.noise, head.kernel(), head.layers()),
-            parameter: head.vector("sigma", 1, Init::Constant(self.initial_sigma))?,
-            sigma: Matrix::zeros(1, 1),
-            d_sigma: Matrix::zeros(1, 1),
-            perturbed: head.layers().iter().map(Layer::parameters).sum(),
-        }))
+        let source = SigmaSource::Parameter(head.vector("sigma", 1, Init::Constant(self.initial_sigma))?);
+        Ok(Box::new(ConstantNoise::new(head, self.noise, source)))
+    }
+}
+
+/// Where the one σ comes from.
+#[derive(Debug, Clone)]
+enum SigmaSource {
+    /// It is a parameter.
+    Parameter(Range<usize>),
+    /// It is positive by its form, and its output u is a parameter.
+    Output(Range<usize>),
+    /// It is a setting.
+    Fixed(f32),
+}
+
+impl SigmaSource {
+    fn parameter(&self) -> Option<&Range<usize>> {
+        match self {
+            Self::Parameter(range) | Self::Output(range) => Some(range),
+            Self::Fixed(_) => None,
+        }
+    }
+
+    fn sigma(&self, params: &[f32]) -> f32 {
+        match self {
+            Self::Parameter(range) => params[range.start],
+            Self::Output(range) => SigmaForm::Positive.sigma(params[range.start]),
+            Self::Fixed(sigma) => *sigma,
+        }
     }
 }
 
@@ -70,12 +232,29 @@ impl Explorer for SaneConstant {
 #[derive(Debug, Clone)]
 struct ConstantNoise {
     noise: Box<dyn ScaledNoise>,
-    parameter: Range<usize>,
+    source: SigmaSource,
+    learning_rate_scale: f32,
+    /// Whether Q̄(s, ·) is computed for the running gap between action values.
+    measures_gap: bool,
     /// σ of every state: the same number.
     sigma: Matrix,
     d_sigma: Matrix,
     /// Parameters that σ scales.
     perturbed: usize,
+}
+
+impl ConstantNoise {
+    fn new(head: &HeadBuilder, noise: Noise, source: SigmaSource) -> Self {
+        Self {
+            noise: scaled_noise(noise, head.kernel(), head.layers()),
+            source,
+            learning_rate_scale: 1.0,
+            measures_gap: false,
+            sigma: Matrix::zeros(1, 1),
+            d_sigma: Matrix::zeros(1, 1),
+            perturbed: head.layers().iter().map(Layer::parameters).sum(),
+        }
+    }
 }
 
 impl Perturbation for ConstantNoise {
@@ -88,6 +267,10 @@ impl Perturbation for ConstantNoise {
         })
     }
 
+    fn reads_q_values(&self) -> QValuesRead {
+        if self.measures_gap { QValuesRead::Clean } else { QValuesRead::None }
+    }
+
     fn draw(&mut self, draw: u64, role: PassRole) {
         self.noise.draw(draw, role);
     }
@@ -97,7 +280,7 @@ impl Perturbation for ConstantNoise {
     }
 
     fn prepare(&mut self, params: &[f32], _features: &mut Matrix, _inputs: &StateInputs<'_>) {
-        let value = params[self.parameter.start];
+        let value = self.source.sigma(params);
         (0..self.sigma.rows()).for_each(|i| self.sigma.row_mut(i)[0] = value);
         self.d_sigma.clear();
     }
@@ -114,19 +297,32 @@ impl Perturbation for ConstantNoise {
         self.noise.backward_input(at, &self.sigma, delta, dx);
     }
 
-    /// ∂L/∂σ = Σᵢ ∂L/∂σ(sᵢ)
+    /// ∂L/∂σ = Σᵢ ∂L/∂σ(sᵢ), times dσ/du where u is learned.
     fn backward_sigma(&mut self, regulariser: Option<&Regulariser>, _params: &[f32], gradients: &mut [f32]) -> f32 {
-        let kl = regulariser.map_or(0.0, |weights| add_kl(weights, |_| self.perturbed, &self.sigma, &mut self.d_sigma));
-        gradients[self.parameter.start] = (0..self.d_sigma.rows()).map(|i| self.d_sigma.row(i)[0]).sum();
+        let kl = regulariser
+            .map_or(0.0, |weights| add_kl(weights, |_| self.perturbed, |_| 1.0, &self.sigma, &mut self.d_sigma));
+        let d_sigma: f32 = (0..self.d_sigma.rows()).map(|i| self.d_sigma.row(i)[0]).sum();
+        match &self.source {
+            SigmaSource::Parameter(range) => gradients[range.start] = d_sigma,
+            SigmaSource::Output(range) => {
+                gradients[range.start] = d_sigma * SigmaForm::Positive.slope(self.sigma.row(0)[0]);
+            }
+            SigmaSource::Fixed(_) => {}
+        }
         kl
     }
 
+    fn rate_scale(&self) -> Option<(Range<usize>, f32)> {
+        let parameter = self.source.parameter()?.clone();
+        (self.learning_rate_scale != 1.0).then_some((parameter, self.learning_rate_scale))
+    }
+
     fn stored_gradient(&self, i: usize) -> Option<Range<usize>> {
-        (i == 0).then(|| self.parameter.clone())
+        self.source.parameter().filter(|_| i == 0).cloned()
     }
 
     fn kl_term(&self, tensor: &str) -> KlTerm {
-        if tensor == "sigma" { KlTerm::OfStates } else { KlTerm::Mean }
+        if tensor.starts_with("sigma") { KlTerm::OfStates } else { KlTerm::Mean }
     }
 
     fn sigma(&self) -> Option<&Matrix> {

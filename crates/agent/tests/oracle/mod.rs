@@ -24,6 +24,9 @@ pub struct Expected {
 /// A state's log(1 + n).
 pub type LogVisits<'a> = dyn Fn(&[u8]) -> f64 + 'a;
 
+/// Whether a state is risky.
+pub type IsRisky<'a> = dyn Fn(&[u8]) -> bool + 'a;
+
 /// A learn step's inputs, all but the online parameters.
 pub struct Inputs<'a> {
     pub model: Model<'a>,
@@ -33,7 +36,14 @@ pub struct Inputs<'a> {
     pub trace: &'a [NamedTensor],
     /// log(1 + n) of a state, if the module reads it.
     pub log_visits: Option<&'a LogVisits<'a>>,
+    /// Whether a state is risky, as the world has told.
+    pub is_risky: &'a IsRisky<'a>,
+    /// The running gap between action values before the step, and how many batches it is the mean of.
+    pub gap_before: (f64, u32),
 }
+
+/// The running gap of a new learner.
+pub const NO_GAP: (f64, u32) = (0.0, 0);
 
 impl Inputs<'_> {
     /// Loss, values and the gradient by reverse mode.
@@ -63,38 +73,73 @@ impl Inputs<'_> {
             Exploration::QSane(settings) => settings.q_features,
             _ => QFeatures::Clean,
         };
+        let actions = self.model.world.actions.len();
+        let heads = match &config.exploration {
+            Exploration::Bootstrapped(settings) => settings.heads,
+            _ => 1,
+        };
         let noise = |prefix: &str| pass_noise(self.trace, prefix);
         let (of_online, of_target, of_selector) = (noise("online."), noise("target."), noise("selector."));
         let (mut sum, mut q_all, mut sigmas, mut targets) = (N::constant(0.0), vec![], vec![], vec![]);
         for i in 0..size {
             let (s, s_next) = (&self.batch.states[i * bytes..][..bytes], &self.batch.next_states[i * bytes..][..bytes]);
-            let extras = |noise, state| Extras {
+            let extras = |noise, state, params| Extras {
                 noise: Some((noise, i)),
                 log_visits: self.log_visits.map(|log_visits| log_visits(state)),
+                sigma_scale: self.scales(state, params).0,
                 q_features,
                 frozen: None,
             };
-            let q_next = self.model.values(self.target, s_next, extras(&of_target, s_next)).q;
+            let q_next = self.model.values(self.target, s_next, extras(&of_target, s_next, self.target)).q;
             let chooser = match config.double_q {
-                true => self.model.values(frozen, s_next, extras(&of_selector, s_next)).q,
+                true => self.model.values(frozen, s_next, extras(&of_selector, s_next, frozen)).q,
                 false => q_next.clone(),
             };
-            let best = (0..chooser.len()).max_by(|&a, &b| chooser[a].total_cmp(&chooser[b])).unwrap();
-            let future = if self.batch.terminals[i] { 0.0 } else { f64::from(config.gamma) * q_next[best] };
-            let target = f64::from(self.batch.rewards[i]) + future;
-            let values = self.model.values(online, s, Extras { frozen: Some(frozen), ..extras(&of_online, s) });
-            let error = values.q[usize::from(self.batch.actions[i].0)] - N::constant(target);
-            sum = sum + error * error;
+            let values = self.model.values(online, s, Extras { frozen: Some(frozen), ..extras(&of_online, s, frozen) });
+            for head in 0..heads {
+                let of_head = head * actions..(head + 1) * actions;
+                let (q_next, chooser) = (&q_next[of_head.clone()], &chooser[of_head.clone()]);
+                let best = (0..actions).max_by(|&a, &b| chooser[a].total_cmp(&chooser[b])).unwrap();
+                let future = if self.batch.terminals[i] { 0.0 } else { f64::from(config.gamma) * q_next[best] };
+                let target = f64::from(self.batch.rewards[i]) + future;
+                let error = values.q[of_head][usize::from(self.batch.actions[i].0)] - N::constant(target);
+                let weight = if heads == 1 { 1.0 } else { tensor(self.trace, "weight").values[i * heads + head] };
+                sum = sum + N::constant(f64::from(weight)) * error * error;
+                targets.push(target);
+            }
             q_all.extend(values.q.iter().map(|q| q.value()));
             sigmas.push(values.sigma);
-            targets.push(target);
         }
-        let loss = sum * N::constant(1.0 / size as f64) + self.model.penalty(online, &sigmas);
+        let mut gaps: Vec<f64> = self.batch.states.chunks_exact(bytes).map(|s| self.model.gap(frozen, s)).collect();
+        gaps.sort_by(f64::total_cmp);
+        let (before, batches) = self.gap_before;
+        let gap = before + (gaps[size / 2] - before) / f64::from(batches + 1);
+        let kl_scales: Vec<f64> = self.batch.states.chunks_exact(bytes).map(|s| self.scales(s, frozen).1).collect();
+        let loss =
+            sum * N::constant(1.0 / (size * heads) as f64) + self.model.penalty(online, &sigmas, gap, &kl_scales);
         (loss, q_all, sigmas.iter().flatten().map(|s| s.value()).collect(), targets)
     }
 }
 
-/// Adam, literally, in f64.
+impl Inputs<'_> {
+    /// What multiplies σ(s), and the weight of its KL, as each agent's page has it.
+    fn scales(&self, state: &[u8], params: &Params<f64>) -> (f64, f64) {
+        let of_noise = |factor: f64| (factor, factor * factor);
+        match &self.model.config.exploration {
+            Exploration::SaneGap(_) if 0.0 < self.gap_before.0 => {
+                of_noise(1.0 / (1.0 + self.model.gap(params, state) / self.gap_before.0))
+            }
+            Exploration::Oracle(oracle) if (self.is_risky)(state) => of_noise(f64::from(oracle.risky_noise)),
+            Exploration::SaneCounts(counts) => {
+                let visits = self.log_visits.map_or(0.0, |log_visits| log_visits(state).exp_m1());
+                (1.0, f64::from(counts.noise_at_visits) / visits.max(1.0))
+            }
+            _ => (1.0, 1.0),
+        }
+    }
+}
+
+/// Adam and its Langevin form, literally, in f64.
 pub struct Adam {
     first: Params<f64>,
     second: Params<f64>,
@@ -109,7 +154,14 @@ impl Adam {
         Self { first: zeros(params), second: zeros(params), step: 0 }
     }
 
-    pub fn step(&mut self, params: &mut Params<f64>, gradient: &Params<f64>, config: &AgentConfig) {
+    /// `trace` holds the noise of a Langevin step.
+    pub fn step(
+        &mut self,
+        params: &mut Params<f64>,
+        gradient: &Params<f64>,
+        config: &AgentConfig,
+        trace: &[NamedTensor],
+    ) {
         self.step += 1;
         let adam = config.optimiser;
         let (beta_1, beta_2) = (adam.beta_1, adam.beta_2);
@@ -121,6 +173,13 @@ impl Adam {
                 let g = scale * gradient[name].1[i];
                 m[i] = beta_1 * m[i] + (1.0 - beta_1) * g;
                 v[i] = beta_2 * v[i] + (1.0 - beta_2) * g * g;
+                if let Exploration::Langevin(langevin) = &config.exploration {
+                    let noise = f64::from(tensor(trace, &format!("langevin.{name}")).values[i]);
+                    let direction = g + langevin.bias_factor * m[i] / (v[i].sqrt() + adam.epsilon);
+                    let deviation = (2.0 * adam.learning_rate / langevin.inverse_temperature).sqrt();
+                    *value += deviation * noise - adam.learning_rate * direction;
+                    continue;
+                }
                 let m_hat = m[i] / (1.0 - beta_1.powi(self.step));
                 let v_hat = v[i] / (1.0 - beta_2.powi(self.step));
                 *value -= adam.learning_rate * m_hat / (v_hat.sqrt() + adam.epsilon);
@@ -152,6 +211,7 @@ pub fn random_batch(world: &EnvSpec, size: usize, stream: &mut Stream) -> Batch 
         batch.actions[i] = Action(stream.below(world.actions.len() as u64) as u16);
         batch.rewards[i] = stream.uniform() as f32 * 2.0 - 1.0;
         batch.terminals[i] = stream.below(4) == 0;
+        batch.numbers[i] = u64::from(batch.rewards[i].to_bits());
     }
     batch
 }

@@ -15,6 +15,10 @@ pub trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
         let x = self.value();
         self.map(x.max(0.0), if 0.0 < x { 1.0 } else { 0.0 })
     }
+    fn tanh(self) -> Self {
+        let y = self.value().tanh();
+        self.map(y, 1.0 - y * y)
+    }
     fn ln_abs(self) -> Self {
         self.map(self.value().abs().ln(), 1.0 / self.value())
     }

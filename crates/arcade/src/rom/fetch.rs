@@ -39,7 +39,7 @@ pub fn fetch_into(folder: &Path, wanted: Option<&Game>, observer: &mut dyn FnMut
     }
     let download = tempfile::tempdir().map_err(failed("create a temporary folder beside", folder))?;
     let wheel = download_wheel(download.path(), observer)?;
-    let roms = unpack(&wheel)?;
+    let roms = roms_in_wheel(&wheel)?;
     for (game, bytes) in &roms {
         store(folder, game, bytes)?;
     }
@@ -79,19 +79,31 @@ fn last_line(stderr: &[u8]) -> String {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it failed without a message").to_owned()
 }
 
+/// The largest cartridge has a sixteenth of this.
+const MOST_ROM_BYTES: u64 = 1 << 20;
+
+/// Files in a wheel; that of ale-py has a few hundred.
+const MOST_FILES: usize = 10_000;
+
 /// The ROMs in a wheel, identified by their checksums; all games of the table must be there.
-fn unpack(wheel: &Path) -> Result<Vec<(&'static Game, Vec<u8>)>, RomError> {
+pub fn roms_in_wheel(wheel: &Path) -> Result<Vec<(&'static Game, Vec<u8>)>, RomError> {
     let bad = |reason: String| RomError::BadWheel { wheel: wheel.to_owned(), reason };
     let file = File::open(wheel).map_err(|error| bad(error.to_string()))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|error| bad(error.to_string()))?;
     let mut roms: Vec<(&'static Game, Vec<u8>)> = Vec::new();
+    if MOST_FILES < archive.len() {
+        return Err(bad(format!("it holds {} files, a wheel of ale-py a few hundred", archive.len())));
+    }
     for i in 0..archive.len() {
         let mut entry = archive.by_index(i).map_err(|error| bad(error.to_string()))?;
         if !entry.name().is_ok_and(|name| name.ends_with(".bin")) {
             continue;
         }
         let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).map_err(|error| bad(error.to_string()))?;
+        entry.by_ref().take(MOST_ROM_BYTES + 1).read_to_end(&mut bytes).map_err(|error| bad(error.to_string()))?;
+        if MOST_ROM_BYTES < bytes.len() as u64 {
+            return Err(bad(format!("a file in it unpacks to more than {MOST_ROM_BYTES} bytes; no ROM is that large")));
+        }
         roms.extend(Game::with_md5(&md5_hex(&bytes)).map(|game| (game, bytes)));
     }
     let has = |game: &&Game| roms.iter().any(|(found, _)| found.name == game.name);
@@ -110,9 +122,9 @@ fn store(folder: &Path, game: &Game, bytes: &[u8]) -> Result<(), RomError> {
     let path = folder.join(game.rom_file_name());
     let failed = |source| RomError::Io { doing: "write", path: path.clone(), source };
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
     file.persist(&path).map_err(|error| failed(error.error))?;
-    Ok(())
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
 #[cfg(test)]
@@ -124,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let wheel = folder.path().join("ale_py-0.whl");
         fs::write(&wheel, b"not a zip").unwrap();
-        assert!(matches!(unpack(&wheel), Err(RomError::BadWheel { .. })));
+        assert!(matches!(roms_in_wheel(&wheel), Err(RomError::BadWheel { .. })));
     }
 
     #[test]
@@ -135,7 +147,7 @@ mod tests {
         archive.start_file("ale_py/roms/boxing.bin", zip::write::SimpleFileOptions::default()).unwrap();
         archive.write_all(b"not boxing").unwrap();
         archive.finish().unwrap();
-        let error = unpack(&wheel).unwrap_err().to_string();
+        let error = roms_in_wheel(&wheel).unwrap_err().to_string();
         assert!(error.contains("none of the ROMs"), "{error}");
     }
 

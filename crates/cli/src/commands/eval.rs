@@ -7,9 +7,11 @@ use clap::ValueEnum;
 use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
 use sane_lab::{
-    Evaluation, EvaluationFinished, NoiseMode, TrainedAgent, WorldSource, available, dump_states, evaluate,
-    paired_difference, record_evaluation, stop_on_signals,
+    Evaluation, EvaluationFinished, EvaluationLock, LabError, NoiseMode, TrainedAgent, WorldSource, available,
+    dump_states, evaluate, paired_difference, record_evaluation, stop_on_signals,
 };
+use sane_record::RecordError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Evaluate a trained policy: whole episodes from seeded starts, raw rewards
@@ -19,7 +21,7 @@ use std::path::PathBuf;
     sane eval runs/boxing/sane/seed-1 --noise off --interactions 50000 --json\n  \
     sane eval runs/boxing/sane/seed-1 --dump-states 100 -o states.safetensors\n\n\
     Episode i starts from a seed of its own, the same with and without noise; results do not depend on --threads.\n\
-    The result is appended to evaluations.jsonl in the run folder. Agents without noise are evaluated once, at ε = 0.")]
+    The result is appended to evaluations.jsonl in the run folder, unless that is read-only. Agents without noise are evaluated once, at ε = 0.")]
 pub struct Args {
     /// With noise, without noise, or both
     #[arg(long, value_enum, default_value_t = Noise::Both)]
@@ -77,21 +79,38 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.note(format_args!("{count} states written to {}", path.display()));
         return Ok(());
     }
-    let mut results = Vec::new();
+    // A suite that is started again waits for it.
+    let _announced = EvaluationLock::announce(&args.selection.run);
+    let (mut results, mut unrecorded) = (Vec::new(), None);
     for &noise in modes(args.noise, &trained) {
         let Some(result) = measure(&args, &trained, &source, noise, *output)? else {
-            output.note("stopped; nothing was recorded");
-            return Ok(());
+            output.note(format_args!("stopped; the evaluation with noise {} was not recorded", noise.name()));
+            break;
         };
-        record_evaluation(&args.selection.run, &result)?;
+        if let Err(error) = record_evaluation(&args.selection.run, &result) {
+            unrecorded = Some(error);
+        }
         results.push(result);
     }
     if args.json {
         output.result(serde_json::to_string_pretty(&results)?);
-    } else {
+    } else if !results.is_empty() {
         table(&results, *output);
     }
-    Ok(())
+    match unrecorded {
+        None => Ok(()),
+        Some(error) if is_read_only(&error) => {
+            output.warn(format_args!("the result is printed only, the run folder cannot be written: {error}"));
+            Ok(())
+        }
+        Some(error) => Err(anyhow::anyhow!("the result is printed, but was not recorded: {error}").into()),
+    }
+}
+
+/// Whether a result could not be recorded because the run is in an archive or belongs to another user.
+fn is_read_only(error: &LabError) -> bool {
+    let LabError::Record(RecordError::Io { source, .. }) = error else { return false };
+    matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
 fn profile(name: Option<&str>, trained_in: Profile) -> Result<Profile, Failure> {

@@ -1,30 +1,82 @@
-//! `sane export`: a trained policy as a file that PyTorch reads.
+//! `sane export`: a trained policy as a file that PyTorch reads, or as a folder for a model hub.
 
 use crate::args::{LoadedRun, RunSelection};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use sane_lab::export_policy;
-use std::path::PathBuf;
+use anyhow::Context;
+use sane_lab::hub::{CONFIG_FILE, FILM_FILE, POLICY_FILE, episode_pictures, evaluations_of, model_card};
+use sane_lab::{export_policy, to_toml};
+use sane_report::plot::Raster;
+use sane_report::risk::GifFile;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 
-/// Write a run's policy as safetensors, with PyTorch's names and layouts
+/// Longest film: about a minute and a half of an Atari game.
+const MOST_PICTURES: usize = 1_500;
+/// Decisions per second: 60 frames per second and four frames per decision.
+const PICTURES_PER_SECOND: f64 = 15.0;
+
+/// Write a run's policy as safetensors, with PyTorch's names and layouts, or as a folder for a model hub
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sane export runs/boxing/q-sane/seed-1 -o policy.safetensors\n  \
     sane eval runs/boxing/q-sane/seed-1 --dump-states 100 -o states.safetensors\n  \
-    python tools/load_policy.py policy.safetensors states.safetensors\n\n\
-    The last line computes the same action values with numpy.")]
+    python tools/load_policy.py policy.safetensors states.safetensors\n  \
+    sane export runs/boxing/q-sane/seed-1 --hub boxing-q-sane      # model card, policy, settings, film\n\n\
+    The third line computes the same action values with numpy. --hub writes a folder as the Hugging Face hub expects it and\n\
+    contacts no server; the card has the evaluations of this checkpoint (`sane eval` makes them).")]
 pub struct Args {
     /// File to write
-    #[arg(short, long, value_name = "FILE.safetensors")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE.safetensors", required_unless_present = "hub")]
+    output: Option<PathBuf>,
+    /// Folder to write: model card, policy, settings and a film; it must be empty or new
+    #[arg(long, value_name = "DIR")]
+    hub: Option<PathBuf>,
     #[command(flatten)]
     selection: RunSelection,
 }
 
 pub fn run(args: Args, output: &Output) -> Outcome {
-    let LoadedRun { trained, .. } = args.selection.load(output)?;
-    export_policy(&trained, &args.output)?;
-    let (agent, world, steps) = (&trained.config.agent, &trained.config.world.name, trained.interactions.0);
-    output.note(format_args!("{agent} on {world} after {steps} interactions written to {}", args.output.display()));
+    let loaded = args.selection.load(output)?;
+    let config = &loaded.trained.config;
+    let (agent, world, steps) = (&config.agent, &config.world.name, loaded.trained.interactions.0);
+    if let Some(path) = &args.output {
+        export_policy(&loaded.trained, path)?;
+        output.note(format_args!("{agent} on {world} after {steps} interactions written to {}", path.display()));
+    }
+    if let Some(folder) = &args.hub {
+        write_hub_folder(&loaded, &args.selection.run, folder)?;
+        output.note(format_args!("{agent} on {world} after {steps} interactions written to {}", folder.display()));
+    }
+    Ok(())
+}
+
+fn write_hub_folder(loaded: &LoadedRun, run: &Path, folder: &Path) -> Outcome {
+    let LoadedRun { trained, source } = loaded;
+    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Failure::Usage(format!("{} is not empty; name a new folder for --hub", folder.display())));
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let write = |name: &str, text: String| {
+        let path = folder.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write("README.md", model_card(trained, &evaluations_of(run, trained)?))?;
+    write(CONFIG_FILE, to_toml(&trained.config))?;
+    export_policy(trained, &folder.join(POLICY_FILE))?;
+    let path = folder.join(FILM_FILE);
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut film: Option<GifFile<_>> = None;
+    for picture in episode_pictures(trained, source, MOST_PICTURES)? {
+        let size = (picture.width, picture.height);
+        let raster =
+            Raster::new(picture.width, picture.height, picture.rgb).context("a picture has three bytes per pixel")?;
+        let film = match &mut film {
+            Some(film) => film,
+            None => film.insert(GifFile::new(BufWriter::new(file.try_clone()?), size, PICTURES_PER_SECOND)?),
+        };
+        film.push(&raster)?;
+    }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
 use rayon::prelude::*;
-use sane_report::{OutputFile, RecordedRun, Report, ReportError, SetAside, find_runs, read_run};
+use sane_report::{OutputFile, RecordedRun, Report, ReportError, SetAside, read_run, search_runs};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,10 +46,12 @@ pub fn run(args: Args, output: &Output) -> Outcome {
             folder.display()
         )));
     }
-    let (runs, set_aside) = read_all(&find_runs(&args.folders)?, output)?;
+    let (folders, unreadable) = search_runs(&args.folders)?;
+    let (runs, mut set_aside) = read_all(&folders, output)?;
+    set_aside.extend(unreadable);
     let report = Report::of(runs, set_aside, args.at);
     for run in &report.set_aside {
-        output.note(format!("set aside: {}: {}", run.folder, run.reason));
+        output.warn(format!("set aside: {}: {}", run.folder, run.reason));
     }
     let files = report.files()?;
     remove_stale_figures(&args.output, &files)?;

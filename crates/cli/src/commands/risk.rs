@@ -29,7 +29,8 @@ use std::sync::atomic::AtomicBool;
     sane risk gallery runs/boxing/q-sane/seed-1         # pictures of the states with extreme σ\n  \
     sane risk film runs/boxing/q-sane/seed-1            # a GIF of an episode with σ below it\n  \
     sane risk audit runs/risky-road/sane/seed-1         # correlation of σ with measured risk\n\n\
-    The run must be of an agent with a state-dependent σ(s), such as sane or q-sane. docs/risk.md explains the numbers."
+    Gallery and film need an agent with a state-dependent σ(s), such as sane or q-sane; an audit needs an agent with noise. \
+    docs/risk.md explains the numbers."
 )]
 pub struct Args {
     #[command(subcommand)]

@@ -1,22 +1,26 @@
-//! `sane runs`: run folders: their progress, the digest of their state, and deleting old ones.
+//! `sane runs`: run folders: their progress, the digest of their state, whether they are whole, and deleting old ones.
 
 use crate::args::RomsOption;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use anyhow::Context;
 use clap::Subcommand;
 use sane_env::AgentSteps;
-use sane_lab::{Digest, RunSummary, WorldSource, find_old_runs, find_runs, read_config, read_run, to_toml};
+use sane_lab::{
+    Digest, FoundFolders, LabError, RunSummary, WorldSource, check_run, find_old_runs, find_runs, inspect_run,
+    read_config, to_toml,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// List runs, show one, print the digest of its state, delete replaced ones
+/// List runs, show one, print the digest of its state, check it, delete replaced ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sane runs list                              # all runs below runs/\n  \
     sane runs show runs/boxing/sane/seed-1\n  \
     sane runs hash runs/boxing/sane/seed-1      # equal digests mean equal states, bit for bit\n  \
-    sane runs prune --yes                       # delete the runs that `sane train --fresh` renamed")]
+    sane runs check runs/boxing/sane/seed-1     # read everything it holds and say what is damaged\n  \
+    sane runs prune                             # list the runs that `sane train --fresh` set aside\n  \
+    sane runs prune --yes                       # delete them")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -54,7 +58,17 @@ enum Action {
         #[command(flatten)]
         roms: RomsOption,
     },
-    /// Delete the old runs that `sane train --fresh` renamed; without --yes, only list them
+    /// Read a run whole and say what is damaged: checkpoints, replay, records; exit code 1 if anything is
+    Check {
+        /// Folder of the run
+        run: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        roms: RomsOption,
+    },
+    /// List the old runs that `sane train --fresh` set aside; with --yes, delete them
     Prune {
         /// The folder
         #[arg(default_value = "runs")]
@@ -70,14 +84,22 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         Action::List { root, json } => list(&root, json, *output),
         Action::Show { run, json } => show(&run, json, *output),
         Action::Hash { run, checkpoint, parts, roms } => hash(&run, checkpoint, parts, roms.folder(), *output),
+        Action::Check { run, json, roms } => check(&run, json, roms.folder(), *output),
         Action::Prune { root, yes } => prune(&root, yes, *output),
     }
 }
 
 fn list(root: &Path, as_json: bool, output: Output) -> Outcome {
-    let summaries = find_runs(root)?.iter().map(|run| RunSummary::read(run)).collect::<Result<Vec<_>, _>>()?;
+    let FoundFolders { runs, warnings } = find_runs(root)?;
+    warnings.iter().for_each(|warning| output.warn(warning));
+    let summaries: Vec<(PathBuf, Result<RunSummary, LabError>)> =
+        runs.into_iter().map(|run| (run.clone(), RunSummary::read(&run))).collect();
     if as_json {
-        output.result(serde_json::to_string_pretty(&summaries.iter().map(as_value).collect::<Vec<_>>())?);
+        let values = summaries.iter().map(|(run, summary)| match summary {
+            Ok(summary) => as_value(summary),
+            Err(error) => json!({ "run": run, "problem": error.to_string() }),
+        });
+        output.result(serde_json::to_string_pretty(&values.collect::<Vec<_>>())?);
         return Ok(());
     }
     if summaries.is_empty() {
@@ -85,7 +107,14 @@ fn list(root: &Path, as_json: bool, output: Output) -> Outcome {
         return Ok(());
     }
     output.result(format_args!("{:<44}{:>12}{:>12}{:>10}{:>10}  state", "run", "interactions", "of", "return", "MB"));
-    for summary in summaries {
+    for (run, summary) in summaries {
+        let summary = match summary {
+            Ok(summary) => summary,
+            Err(error) => {
+                output.result(format_args!("{:<44}{:>44}  damaged: {error}", run.display(), "-"));
+                continue;
+            }
+        };
         output.result(format_args!(
             "{:<44}{:>12}{:>12}{:>10}{:>10.1}  {}",
             summary.folder.display(),
@@ -128,7 +157,9 @@ fn show(run: &Path, as_json: bool, output: Output) -> Outcome {
 
 fn hash(run: &Path, checkpoint: Option<u64>, parts: bool, roms: Option<&Path>, output: Output) -> Outcome {
     let source = WorldSource::open(&read_config(run)?.world, roms, &mut |message| output.note(message))?;
-    let digest = Digest::of(&read_run(run, &source, checkpoint.map(AgentSteps))?);
+    let (state, warnings) = inspect_run(run, &source, checkpoint.map(AgentSteps))?;
+    warnings.iter().for_each(|warning| output.warn(warning));
+    let digest = Digest::of(&state);
     output.result(format_args!("{digest}  interactions {}", digest.interactions.0));
     if parts {
         for (part, hash) in &digest.sections {
@@ -138,17 +169,52 @@ fn hash(run: &Path, checkpoint: Option<u64>, parts: bool, roms: Option<&Path>, o
     Ok(())
 }
 
+fn check(run: &Path, as_json: bool, roms: Option<&Path>, output: Output) -> Outcome {
+    let source = WorldSource::open(&read_config(run)?.world, roms, &mut |message| output.note(message))?;
+    let bar = output.spinner("reading the run");
+    let check = check_run(run, &source);
+    bar.finish_and_clear();
+    let check = check?;
+    if as_json {
+        let value = json!({ "run": run, "sound": check.sound, "problems": check.problems });
+        output.result(serde_json::to_string_pretty(&value)?);
+    } else {
+        check.sound.iter().for_each(|line| output.result(format_args!("sound    {line}")));
+        check.problems.iter().for_each(|line| output.result(format_args!("damaged  {line}")));
+    }
+    match check.problems.len() {
+        0 => Ok(()),
+        count => Err(anyhow::anyhow!("{} is damaged in {count} places", run.display()).into()),
+    }
+}
+
+/// Lists what will be deleted before anything is, and what looks like it but is kept.
 fn prune(root: &Path, confirmed: bool, output: Output) -> Outcome {
-    let old = find_old_runs(root)?;
-    let bytes: u64 = old.iter().map(|(_, bytes)| bytes).sum();
-    for (folder, bytes) in &old {
-        output.result(format_args!("{:<60}{:>10.1} MB", folder.display(), *bytes as f64 / 1e6));
-        if confirmed {
-            std::fs::remove_dir_all(folder).with_context(|| format!("cannot delete {}", folder.display()))?;
+    let (old, kept): (Vec<_>, Vec<_>) = find_old_runs(root)?.into_iter().partition(|old| old.kept_because.is_none());
+    let bytes: u64 = old.iter().map(|old| old.bytes).sum();
+    for run in &old {
+        output.result(format_args!("{:<60}{:>10.1} MB", run.folder.display(), run.bytes as f64 / 1e6));
+    }
+    for run in &kept {
+        let reason = run.kept_because.as_deref().unwrap_or_default();
+        output
+            .warn(format_args!("{} is kept: {reason}; delete it by hand if you do not need it", run.folder.display()));
+    }
+    if !confirmed {
+        output.note(format_args!("{} old runs, {:.1} MB to delete with --yes", old.len(), bytes as f64 / 1e6));
+        return Ok(());
+    }
+    let mut failures = Vec::new();
+    for run in &old {
+        // Does not follow links: what one points to stays.
+        if let Err(error) = std::fs::remove_dir_all(&run.folder) {
+            failures.push(format!("{}: {error}", run.folder.display()));
         }
     }
-    let action = if confirmed { "deleted" } else { "to delete with --yes" };
-    output.note(format_args!("{} old runs, {:.1} MB {action}", old.len(), bytes as f64 / 1e6));
+    if !failures.is_empty() {
+        return Err(Failure::Failed(anyhow::anyhow!("cannot delete {}", failures.join("; "))));
+    }
+    output.note(format_args!("{} old runs, {:.1} MB deleted", old.len(), bytes as f64 / 1e6));
     Ok(())
 }
 

@@ -124,7 +124,7 @@ impl ResourceOptions {
         let fit = (available() / threads).max(1).min(suite.runs.len());
         let jobs = self.jobs.map_or(fit, usize::from);
         let roms = self.roms.folder().map(Path::to_owned);
-        Ok(SchedulerOptions { program: std::env::current_exe()?, jobs, threads, retries, roms })
+        Ok(SchedulerOptions { program: crate::program()?, jobs, threads, retries, roms })
     }
 }
 
@@ -183,7 +183,7 @@ fn finish(status: &SuiteStatus, folder: &Path, output: Output) -> Outcome {
     let not_started = status.count(RunState::Waiting);
     output.result(folder.join("results.csv").display());
     for run in status.runs.iter().filter(|run| run.state == RunState::SetAside) {
-        output.note(format_args!("set aside: {}: {}", run.run, run.reason.as_deref().unwrap_or("no reason given")));
+        output.warn(format_args!("set aside: {}: {}", run.run, run.reason.as_deref().unwrap_or("no reason given")));
     }
     if 0 < stopped + not_started {
         output.note(format_args!(
@@ -192,7 +192,10 @@ fn finish(status: &SuiteStatus, folder: &Path, output: Output) -> Outcome {
         return Ok(());
     }
     if 0 < aside {
-        let text = format!("{aside} of {} set aside; the same command retries them", counted(status.runs.len(), "run"));
+        let text = format!(
+            "{aside} of {} set aside; the same command retries those that did not diverge",
+            counted(status.runs.len(), "run")
+        );
         return Err(Failure::Failed(anyhow::anyhow!(text)));
     }
     output.note(format_args!("done: {done} runs; next: sane report {}", folder.display()));

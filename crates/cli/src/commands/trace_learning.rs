@@ -24,6 +24,10 @@ use std::path::PathBuf;
       noise after z: [batch, width], or [width] where the batch shares it;
       z_in1 in the order of PyTorch's flatten (C, H, W)
   step{k}.q [batch, actions], .sigma [batch], .target_value [batch], .loss []
+      and with a KL term .kl_sigma [], its part of the loss
+      with K heads: q [batch, K·actions], target_value and weight [batch, K]
+  step{k}.langevin.*
+      the normal numbers of a Langevin step, by the names of the parameters
 The target network starts with different parameters, so that confusing the two networks would show. Batches are random; \
 those whose gradient depends on rounding (a ReLU at its kink) are not used.
 The metadata holds the agent's configuration as JSON.
@@ -80,7 +84,10 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         let stats = learner.learn(&batch, &mut noise)?;
         file.add_batch(k, &batch, &world);
         file.add_all(&format!("step{k}."), learner.last_step());
-        file.add(format!("step{k}.loss"), Dtype::F32, Vec::new(), stats.loss.to_le_bytes().to_vec());
+        file.add_floats(format!("step{k}.loss"), Vec::new(), &[stats.loss]);
+        if let Some(kl) = stats.kl {
+            file.add_floats(format!("step{k}.kl_sigma"), Vec::new(), &[kl.sigma]);
+        }
         progress.inc(1);
     }
     progress.finish_and_clear();
@@ -141,6 +148,7 @@ fn fill_at_random(batch: &mut Batch, world: &EnvSpec, stream: &mut Stream) {
         batch.actions[i] = Action(stream.below(world.actions.len() as u64) as u16);
         batch.rewards[i] = stream.below(3) as f32 - 1.0;
         batch.terminals[i] = stream.below(8) == 0;
+        batch.numbers[i] += batch.size() as u64 + i as u64;
     }
 }
 

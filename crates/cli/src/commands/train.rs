@@ -2,13 +2,14 @@
 
 use super::config::Settings;
 use crate::args::RomsOption;
-use crate::failure::{Outcome, classify};
+use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_lab::{
     Event, Observer, OpenRun, Plan, Progress, Start, StopReason, WorldSource, default_folder, name_patterns, open_run,
     pool, resident_bytes, stop_on_signals, train,
 };
+use sane_nn::Kernel;
 use sane_stats::number_format::duration;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -21,7 +22,8 @@ const EXAMPLES: &str = "Examples:\n  \
     sane train boxing --agent sane --dry-run                # memory, disk and time, without training\n  \
     sane train boxing --agent eps-greedy --set learner.exploration.epsilon.last=0.01 --seed 2\n\n\
     An interaction is one decision of the agent: 4 frames on Atari.\n\
-    Ctrl-C saves a checkpoint and stops. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.";
+    Ctrl-C, SIGTERM and a closed terminal save a checkpoint and stop. Exit codes: 0 done or stopped, 1 failed, 2 wrong \
+    usage, 3 diverged. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.";
 
 /// Train an agent in a world; the same command again resumes a stopped run
 #[derive(Debug, clap::Args)]
@@ -39,6 +41,9 @@ pub struct Args {
     /// Worker threads; results do not depend on them [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Instructions to compute with: avx512, avx2, portable; results do not depend on them [default: the fastest]
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
     /// Start a new run; an old run in the folder is renamed, not deleted
     #[arg(long)]
     fresh: bool,
@@ -57,6 +62,10 @@ fn after_help() -> String {
 }
 
 pub fn run(args: Args, output: &Output) -> Outcome {
+    // Before anything computes, which a check of the settings may already do.
+    if let Some(name) = &args.kernel {
+        Kernel::named(name).and_then(Kernel::use_in_process).map_err(Failure::usage)?;
+    }
     let stop = stop_on_signals()?;
     let config = args.settings.resolve(&args.game, None)?;
     let folder = args.out.unwrap_or_else(|| default_folder(&config));
@@ -69,7 +78,9 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         return Ok(());
     }
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
-    let OpenRun { mut run, mut files, notes } = open_run(&folder, &config, &source, start).map_err(classify)?;
+    let OpenRun { mut run, mut files, notes, warnings } =
+        pool.install(|| open_run(&folder, &config, &source, start)).map_err(classify)?;
+    warnings.iter().for_each(|warning| output.warn(warning));
     notes.iter().for_each(|note| output.note(note));
     let from = run.clock.steps().0;
     let (game, agent) = (&config.world.name, &config.agent);
@@ -83,8 +94,8 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let reason = pool.install(|| train(&mut run, &mut files, &mut line, &stop));
     line.clear();
     let now = run.clock.steps().0;
-    match reason? {
-        StopReason::Asked | StopReason::Fault => output
+    match reason.map_err(classify)? {
+        StopReason::Asked | StopReason::Fault | StopReason::Diverged => output
             .note(format_args!("stopped at interaction {now}, checkpoint saved; the same command resumes the run")),
         StopReason::Finished => {
             let mean = run.statistics.mean_return().map_or("no whole episode".into(), |mean| format!("{mean:.2}"));
@@ -95,7 +106,14 @@ pub fn run(args: Args, output: &Output) -> Outcome {
             ));
         }
     }
-    Ok(())
+    match line.unwritten {
+        None => Ok(()),
+        Some(error) => Err(anyhow::anyhow!(
+            "events could not be written to standard output: {error}; all of them are in {}",
+            folder.join("events.jsonl").display()
+        )
+        .into()),
+    }
 }
 
 /// How often the bar is drawn, and how often a log line is written where standard error is not a terminal.
@@ -106,6 +124,8 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 struct ProgressLine {
     output: Output,
     events_as_json: bool,
+    /// Why events can no longer be written to standard output; training continues without.
+    unwritten: Option<std::io::Error>,
     bar: Option<ProgressBar>,
     shown: Instant,
     speed: Speed,
@@ -121,7 +141,7 @@ impl ProgressLine {
             bar.set_position(from);
             bar
         });
-        Self { output, events_as_json, bar, shown: Instant::now(), speed: Speed::new(from) }
+        Self { output, events_as_json, unwritten: None, bar, shown: Instant::now(), speed: Speed::new(from) }
     }
 
     fn clear(&self) {
@@ -133,8 +153,13 @@ impl ProgressLine {
 
 impl Observer for ProgressLine {
     fn event(&mut self, event: &Event) {
-        if self.events_as_json {
-            self.output.result(serde_json::to_string(event).expect("an event is plain data"));
+        if self.events_as_json && self.unwritten.is_none() {
+            let written = self.output.try_result(serde_json::to_string(event).expect("an event is plain data"));
+            if let Err(error) = written {
+                self.output
+                    .warn(format_args!("standard output cannot be written: {error}; training continues without"));
+                self.unwritten = Some(error);
+            }
         }
     }
 

@@ -85,7 +85,12 @@ const SMALL_RUN: [&str; 10] = [
 
 /// Trains this agent in the small run; `more` arguments override its settings.
 pub fn small_run(agent: &str, folder: &Path, more: &[&str]) -> Command {
-    let mut command = sane(&["--quiet", "train", "minatar/breakout", "--agent", agent, "--out"]);
+    small_run_in("minatar/breakout", agent, folder, more)
+}
+
+/// The same in another world whose states are small pictures.
+pub fn small_run_in(world: &str, agent: &str, folder: &Path, more: &[&str]) -> Command {
+    let mut command = sane(&["--quiet", "train", world, "--agent", agent, "--out"]);
     command.arg(folder).args(SMALL_RUN.iter().flat_map(|setting| ["--set", setting])).args(more);
     command
 }

@@ -3,7 +3,7 @@
 use crate::packages::{python_path, write_script};
 use sane_env::{Environment, Stream};
 use sane_gym::{GymEnv, GymError, GymOptions, GymSource};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A folder with interpreters of its own.
@@ -34,7 +34,13 @@ impl Fixture {
         self.script("bare-python", "exec python3 -I -S \"$@\"")
     }
 
-    fn script(&self, name: &str, line: &str) -> String {
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// An interpreter that is this line of shell.
+    pub fn script(&self, name: &str, line: &str) -> String {
         let path = self.folder.path().join(name);
         if !path.exists() {
             write_script(&path, line);

@@ -3,8 +3,10 @@
 
 mod ale;
 mod behaviour;
+mod ends;
 mod equality;
 mod faults;
 mod fixture;
+mod hostile_worker;
 mod packages;
 mod refusals;

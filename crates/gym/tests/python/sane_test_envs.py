@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -13,10 +14,11 @@ from gymnasium.spaces import Box, Discrete, Graph
 class Counter(gymnasium.Env):
     """Counts its steps. Options say what happens at which step, and what it shows."""
 
-    def __init__(self, shape=(2,), dtype="float32", at=3, event="nothing", actions=2, first=0, factor=1.0):
+    def __init__(self, shape=(2,), dtype="float32", at=3, event="nothing", actions=2, first=0, factor=1.0, marks=""):
         high = 255 if dtype == "uint8" else np.inf
         self.observation_space = Box(0, high, tuple(shape), np.dtype(dtype))
         self.action_space = Discrete(actions, start=first)
+        self.marks = marks
         self.at, self.event, self.factor, self.count, self.last = at, event, factor, 0, None
 
     def shown(self):
@@ -27,6 +29,11 @@ class Counter(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.count = 0
+        if self.event == "child":
+            self.event = "nothing"
+            subprocess.Popen(["sh", "-c", "trap '' HUP IO TERM; echo $$ > \"$0\"; exec sleep 1000", self.marks])
+            while not (os.path.exists(self.marks) and os.path.getsize(self.marks)):
+                time.sleep(0.01)
         if self.event == "noisy start":
             self.count = int(self.np_random.integers(100))
         return self.shown(), {}
@@ -64,6 +71,11 @@ class Counter(gymnasium.Env):
                 print("x" * 10_000)
                 os.write(1, b"\x00" * 5_000)
         return shown, reward, terminated, truncated, {}
+
+    def close(self):
+        if self.event == "marks its end":
+            with open(self.marks, "a") as file:
+                file.write("closed\n")
 
 
 class Networked(Counter):

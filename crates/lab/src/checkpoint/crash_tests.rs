@@ -2,103 +2,30 @@
 //! program starts itself as a child that checkpoints without pause). A loadable checkpoint is always left.
 //!
 //! The dying disk is harsher than `kill -9`: it also forgets, as a loss of power may, whatever was not put on the disk.
-//! Bytes that were not synced are cut short; names that were not settled are forgotten in any combination.
 
-use super::store::Disk;
-use super::tests::{CAPACITY, INTERVAL, ToyRun, check_loaded};
+use super::tests::{CAPACITY, INTERVAL, ToyRun, check_loaded, identity};
 use super::{CheckpointError, CheckpointStore};
+use crate::power_loss::PowerLossDisk;
 use sane_env::Stream;
-use std::fs;
+use sane_record::{Disk, RealDisk};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A change of names that is not on the disk yet.
-enum Unsettled {
-    Renamed { from: PathBuf, to: PathBuf, replaced: Option<Vec<u8>> },
-    Removed { path: PathBuf, bytes: Vec<u8> },
-}
-
-/// Works until `operations_left` reaches zero, then fails every operation.
-struct PowerLossDisk {
-    operations_left: usize,
-    unsettled: Vec<Unsettled>,
-}
-
-impl PowerLossDisk {
-    fn with(operations_left: usize) -> Arc<Mutex<Self>> {
-        Arc::new(Mutex::new(Self { operations_left, unsettled: Vec::new() }))
-    }
-
-    fn live(&mut self) -> io::Result<()> {
-        match self.operations_left.checked_sub(1) {
-            Some(left) => {
-                self.operations_left = left;
-                Ok(())
-            }
-            None => Err(io::Error::other("the machine is off")),
-        }
-    }
-
-    /// What a loss of power does to names: each unsettled change is forgotten or not, as the coin falls.
-    fn lose_power(&mut self, coin: &mut Stream) {
-        for change in std::mem::take(&mut self.unsettled).into_iter().rev() {
-            if coin.below(2) == 0 {
-                continue;
-            }
-            match change {
-                Unsettled::Renamed { from, to, replaced } => {
-                    fs::rename(&to, from).expect("the file is where it was put");
-                    if let Some(bytes) = replaced {
-                        fs::write(to, bytes).expect("written");
-                    }
-                }
-                Unsettled::Removed { path, bytes } => fs::write(path, bytes).expect("written"),
-            }
-        }
-    }
-}
-
-impl Disk for Arc<Mutex<PowerLossDisk>> {
-    fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()> {
-        let mut disk = self.lock().expect("one thread");
-        disk.live()?;
-        let bytes = pieces.concat();
-        fs::write(path, &bytes[..bytes.len() / 2])?;
-        disk.live()?;
-        fs::write(path, &bytes)
-    }
-
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut disk = self.lock().expect("one thread");
-        disk.live()?;
-        let replaced = fs::read(to).ok();
-        disk.unsettled.push(Unsettled::Renamed { from: from.into(), to: to.into(), replaced });
-        fs::rename(from, to)
-    }
-
-    fn sync_names(&mut self, _folder: &Path) -> io::Result<()> {
-        let mut disk = self.lock().expect("one thread");
-        disk.live()?;
-        disk.unsettled.clear();
-        Ok(())
-    }
-
-    fn remove(&mut self, path: &Path) -> io::Result<()> {
-        let mut disk = self.lock().expect("one thread");
-        disk.live()?;
-        disk.unsettled.push(Unsettled::Removed { path: path.into(), bytes: fs::read(path)? });
-        fs::remove_file(path)
-    }
+fn open_on(folder: &Path, disk: Arc<dyn Disk>) -> CheckpointStore {
+    CheckpointStore::open(folder, identity(), disk).expect("readable")
 }
 
 /// Saves up to four checkpoints on a disk that fails after this many operations, then loads what is left. Returns whether all were saved.
 fn check_power_loss_after(operations: usize, coin: &mut Stream) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
-    let disk = PowerLossDisk::with(operations);
-    let mut store = CheckpointStore::open_on(folder.path(), Box::new(Arc::clone(&disk))).expect("readable");
+    // Opening the store takes the first two.
+    let disk = PowerLossDisk::with(2 + operations);
+    let mut store = open_on(folder.path(), Arc::<PowerLossDisk>::clone(&disk));
     let mut run = ToyRun::at(0);
     let mut safe = 0;
     while safe < 4 * INTERVAL {
@@ -108,9 +35,8 @@ fn check_power_loss_after(operations: usize, coin: &mut Stream) -> bool {
         }
         safe += INTERVAL;
     }
-    disk.lock().expect("one thread").lose_power(coin);
-    let mut store =
-        CheckpointStore::open_on(folder.path(), Box::new(PowerLossDisk::with(usize::MAX))).expect("readable");
+    disk.lose_power(coin);
+    let mut store = open_on(folder.path(), PowerLossDisk::with(usize::MAX));
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("a checkpoint is usable");
     let found = loaded.as_ref().map_or(0, |loaded| loaded.interactions.0);
     assert!(safe <= found, "after {operations} operations: {safe} was safe, {found} is left");
@@ -146,29 +72,42 @@ fn power_lost_at_any_moment_leaves_the_last_finished_checkpoint() {
 }
 
 /// A disk of limited size in bytes.
+#[derive(Debug)]
 struct FullDisk {
-    free_bytes: usize,
+    free_bytes: AtomicUsize,
 }
 
 impl Disk for FullDisk {
-    fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()> {
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        RealDisk.open(path)
+    }
+
+    fn sync(&self, _path: &Path, _file: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write_durably(&self, path: &Path, pieces: &[&[u8]]) -> io::Result<()> {
         let bytes = pieces.concat();
-        let fits = bytes.len().min(self.free_bytes);
-        self.free_bytes -= fits;
+        let fits = bytes.len().min(self.free_bytes.load(Ordering::Relaxed));
+        self.free_bytes.fetch_sub(fits, Ordering::Relaxed);
         fs::write(path, &bytes[..fits])?;
         if fits == bytes.len() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
 
-    fn sync_names(&mut self, _folder: &Path) -> io::Result<()> {
+    fn sync_names(&self, _folder: &Path) -> io::Result<()> {
         Ok(())
     }
 
-    fn remove(&mut self, path: &Path) -> io::Result<()> {
-        self.free_bytes += fs::metadata(path)?.len() as usize;
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.free_bytes.fetch_add(fs::metadata(path)?.len() as usize, Ordering::Relaxed);
         fs::remove_file(path)
     }
 }
@@ -177,7 +116,7 @@ impl Disk for FullDisk {
 fn a_full_disk_is_named_and_the_last_checkpoint_is_intact() {
     for free_bytes in (11_000..24_000).step_by(501) {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut store = CheckpointStore::open_on(folder.path(), Box::new(FullDisk { free_bytes })).expect("readable");
+        let mut store = open_on(folder.path(), Arc::new(FullDisk { free_bytes: free_bytes.into() }));
         let mut run = ToyRun::at(0);
         let error = loop {
             run.advance(INTERVAL);
@@ -187,7 +126,7 @@ fn a_full_disk_is_named_and_the_last_checkpoint_is_intact() {
             assert!(run.replay.pushed().0 < 3000, "with {free_bytes} free bytes the disk never filled up");
         };
         assert!(matches!(&error, CheckpointError::DiskFull { bytes, .. } if 0 < *bytes), "{error}");
-        let mut store = CheckpointStore::open(folder.path()).expect("readable");
+        let mut store = open_on(folder.path(), RealDisk::shared());
         let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("usable").expect("there is one");
         assert_eq!(loaded.interactions.0 + INTERVAL, run.replay.pushed().0);
         check_loaded(&loaded);
@@ -205,7 +144,7 @@ fn a_process_killed_at_random_moments_always_leaves_its_last_checkpoint() {
     for kill in 0..KILLS {
         let more = Duration::from_micros(moments.below(40_000));
         safe = run_child_and_kill_it(folder.path(), moments.below(3), more).unwrap_or(safe);
-        let mut store = CheckpointStore::open(folder.path()).expect("readable");
+        let mut store = open_on(folder.path(), RealDisk::shared());
         let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("a checkpoint is usable");
         assert_eq!(store.warnings(), [""; 0], "after kill {kill}");
         let found = loaded.as_ref().map_or(0, |loaded| loaded.interactions.0);
@@ -220,8 +159,8 @@ fn a_process_killed_at_random_moments_always_leaves_its_last_checkpoint() {
 /// Does nothing unless the test above started it.
 #[test]
 fn child_that_checkpoints_until_it_is_killed() {
-    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    let mut store = CheckpointStore::open(&folder).expect("writable");
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let mut store = open_on(Path::new(&folder), RealDisk::shared());
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("a checkpoint is usable");
     let mut run = ToyRun::at(loaded.map_or(0, |loaded| loaded.interactions.0));
     loop {

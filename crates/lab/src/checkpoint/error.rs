@@ -1,5 +1,6 @@
 //! Errors of checkpoints.
 
+use crate::config::Differences;
 use sane_env::AgentSteps;
 use sane_replay::ReplayError;
 use std::io;
@@ -29,10 +30,17 @@ pub enum CheckpointError {
     /// Another version of the program wrote it.
     #[error(
         "{} has format version {found}, this program reads version {supported}; use the program that wrote it, or \
-         start anew with --fresh",
+         start anew with --fresh, which keeps the old run",
         path.display()
     )]
     WrongVersion { path: PathBuf, found: u32, supported: u32 },
+    /// The checkpoint was made by a run with other settings.
+    #[error(
+        "{} belongs to another run: {}; put back the run's own config.toml and checkpoints, or start anew with --fresh, \
+         which keeps the old run",
+        path.display(), listed_differences(differences)
+    )]
+    OtherRun { path: PathBuf, differences: Differences },
     /// The replay in it is not that of this configuration, or does not decode.
     #[error("the replay of {}: {source}", path.display())]
     Replay { path: PathBuf, source: ReplayError },
@@ -71,6 +79,16 @@ impl CheckpointError {
             _ => Self::Write { path: path.into(), source },
         }
     }
+}
+
+/// The first few keys: what the checkpoint was made with, and what the run folder says.
+fn listed_differences(differences: &Differences) -> String {
+    let line = |(key, (there, here)): (&String, &(String, String))| format!("{key} is {there} in it, {here} here");
+    let mut lines: Vec<String> = differences.iter().take(4).map(line).collect();
+    if 4 < differences.len() {
+        lines.push(format!("and {} more", differences.len() - 4));
+    }
+    lines.join(", ")
 }
 
 fn listed(available: &[AgentSteps]) -> String {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Version of everything in the folder. Raised whenever an old program could misread a new checkpoint.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 const DIGEST_LINE: &str = "# blake3 ";
 
@@ -15,6 +15,8 @@ const DIGEST_LINE: &str = "# blake3 ";
 pub(crate) struct Manifest {
     pub format: u32,
     pub interactions: AgentSteps,
+    /// Digest of the settings of its run, see [`RunIdentity`](crate::identity::RunIdentity).
+    pub identity: String,
     /// The file all sections are in.
     pub body: String,
     /// The sections, in the order of the body.
@@ -22,11 +24,14 @@ pub(crate) struct Manifest {
     pub sections: Vec<Entry>,
     /// The full segments of the replay, oldest first: one file each.
     pub segments: Vec<Entry>,
+    /// The record files of the run: their length at this checkpoint, and the digest of that much of them.
+    #[serde(default)]
+    pub records: Vec<Entry>,
 }
 
-/// Some bytes: a file, or a range of the body.
+/// Some bytes: a file, the beginning of one, or a range of the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub name: String,
     pub bytes: u64,
     pub blake3: String,

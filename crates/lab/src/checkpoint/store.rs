@@ -3,12 +3,14 @@
 
 use super::CheckpointError;
 use super::manifest::{Entry, FORMAT, Manifest};
+use crate::identity::RunIdentity;
 use sane_env::{AgentSteps, EnvSpec};
+use sane_record::{Disk, RealDisk, open_plain, read_plain, read_plain_text};
 use sane_replay::Replay;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
 
 /// Number of checkpoints kept: if the newest is damaged, the one before is used.
 const KEPT: usize = 2;
@@ -22,6 +24,12 @@ const OWN: [&str; 4] = ["checkpoint-", "body-", "replay-", TEMPORARY];
 /// Name of the section that holds the replay's counters and its open segment.
 const REPLAY_TAIL: &str = "replay-tail";
 
+/// Name of the section that holds the configuration of the run.
+const CONFIG: &str = "config";
+
+/// A larger file is no manifest: a replay of 2³² transitions has half a million segments.
+const LARGEST_MANIFEST_BYTES: u64 = 256 << 20;
+
 /// A checkpoint with its manifest, if there is any.
 type Newest<T> = Result<Option<(Manifest, T)>, CheckpointError>;
 
@@ -32,15 +40,25 @@ pub struct Loaded {
     /// The named sections, in the order they were saved in.
     pub sections: Vec<(String, Vec<u8>)>,
     pub replay: Replay,
+    /// The record files at this checkpoint.
+    pub records: Vec<Entry>,
 }
 
-/// The interaction of a checkpoint, and its named sections.
-pub type LoadedSections = (AgentSteps, Vec<(String, Vec<u8>)>);
+/// A checkpoint in memory without its replay.
+#[derive(Debug)]
+pub struct LoadedSections {
+    pub interactions: AgentSteps,
+    pub sections: Vec<(String, Vec<u8>)>,
+    /// The record files at this checkpoint.
+    pub records: Vec<Entry>,
+}
 
 /// The checkpoints of one run. Saving needs the run's lock, reading does not.
 pub struct CheckpointStore {
     folder: PathBuf,
-    disk: Box<dyn Disk>,
+    disk: Arc<dyn Disk>,
+    /// Of the run these checkpoints belong to.
+    identity: RunIdentity,
     /// Manifests of the intact checkpoints, oldest first.
     kept: Vec<Manifest>,
     /// Segments of the run's replay that are on the disk already, by number.
@@ -49,20 +67,20 @@ pub struct CheckpointStore {
 }
 
 impl CheckpointStore {
-    /// Opens the store for saving; creates the folder.
-    pub fn open(folder: &Path) -> Result<Self, CheckpointError> {
-        fs::create_dir_all(folder).map_err(|source| CheckpointError::write(folder, 0, source))?;
-        Self::open_on(folder, Box::new(RealDisk))
+    /// Opens the store of a run for saving; creates the folder.
+    pub fn open(folder: &Path, identity: RunIdentity, disk: Arc<dyn Disk>) -> Result<Self, CheckpointError> {
+        disk.create_folder(folder).map_err(|source| CheckpointError::write(folder, 0, source))?;
+        Self::open_on(folder, identity, disk)
     }
 
-    /// Opens the store for reading.
-    pub fn open_read_only(folder: &Path) -> Result<Self, CheckpointError> {
-        Self::open_on(folder, Box::new(RealDisk))
+    /// Opens the store of a run for reading.
+    pub fn open_read_only(folder: &Path, identity: RunIdentity) -> Result<Self, CheckpointError> {
+        Self::open_on(folder, identity, RealDisk::shared())
     }
 
-    pub(crate) fn open_on(folder: &Path, disk: Box<dyn Disk>) -> Result<Self, CheckpointError> {
+    fn open_on(folder: &Path, identity: RunIdentity, disk: Arc<dyn Disk>) -> Result<Self, CheckpointError> {
         let (kept, segments, warnings) = Default::default();
-        let mut store = Self { folder: folder.into(), disk, kept, segments, warnings };
+        let mut store = Self { folder: folder.into(), disk, identity, kept, segments, warnings };
         store.kept = manifest_paths(folder)?.iter().rev().filter_map(|path| read_manifest(path).ok()).collect();
         Ok(store)
     }
@@ -70,7 +88,7 @@ impl CheckpointStore {
     /// The newest intact checkpoint, if there is any checkpoint. Damaged ones are skipped and reported by
     /// [`warnings`](Self::warnings); the next [`save`](Self::save) removes them.
     pub fn load_latest(&mut self, capacity: usize, spec: &EnvSpec) -> Result<Option<Loaded>, CheckpointError> {
-        let found = self.newest(|folder, manifest| load(folder, manifest, capacity, spec))?;
+        let found = self.newest(|folder, manifest, identity| load(folder, manifest, identity, capacity, spec))?;
         let Some((manifest, loaded)) = found else { return Ok(None) };
         let numbers = loaded.replay.sealed_segments().map(|segment| segment.number());
         self.segments = numbers.zip(manifest.segments.iter().cloned()).collect();
@@ -86,12 +104,12 @@ impl CheckpointStore {
 
     /// The checkpoint at this interaction.
     pub fn load(&mut self, wanted: AgentSteps, capacity: usize, spec: &EnvSpec) -> Result<Loaded, CheckpointError> {
-        load(&self.folder, &self.manifest_at(wanted)?, capacity, spec)
+        load(&self.folder, &self.manifest_at(wanted)?, &self.identity, capacity, spec)
     }
 
     /// The checkpoint at this interaction without its replay.
     pub fn load_sections(&mut self, wanted: AgentSteps) -> Result<LoadedSections, CheckpointError> {
-        load_sections(&self.folder, &self.manifest_at(wanted)?)
+        load_sections(&self.folder, &self.manifest_at(wanted)?, &self.identity)
     }
 
     fn manifest_at(&self, wanted: AgentSteps) -> Result<Manifest, CheckpointError> {
@@ -105,20 +123,38 @@ impl CheckpointStore {
         }
     }
 
+    /// Loads every checkpoint, newest first, and calls `visit` with its manifest's path and what was read or is wrong.
+    pub fn visit_all(
+        &self,
+        capacity: usize,
+        spec: &EnvSpec,
+        mut visit: impl FnMut(&Path, Result<Loaded, CheckpointError>),
+    ) -> Result<(), CheckpointError> {
+        for path in manifest_paths(&self.folder)? {
+            let loaded =
+                read_manifest(&path).and_then(|manifest| load(&self.folder, &manifest, &self.identity, capacity, spec));
+            visit(&path, loaded);
+        }
+        Ok(())
+    }
+
     /// The damaged checkpoints that the last load skipped: one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
     }
 
     /// Makes a checkpoint of named sections and the replay. When it returns, the checkpoint survives a loss of power; when
-    /// it fails, the one before does. Of the replay only what is new since the last save or load is written.
+    /// it fails, the one before does. Of the replay only what is new since the last save or load is written. The `records` are
+    /// on the disk already.
     pub fn save(
         &mut self,
         now: AgentSteps,
         sections: &[(impl AsRef<str>, Vec<u8>)],
         replay: &Replay,
+        records: Vec<Entry>,
     ) -> Result<(), CheckpointError> {
-        let manifest = self.write_contents(now, sections, replay).inspect_err(|_| self.remove_unneeded())?;
+        let mut manifest = self.write_contents(now, sections, replay).inspect_err(|_| self.remove_unneeded())?;
+        manifest.records = records;
         let written = self.write_file(&Manifest::file_name(now), &[manifest.to_text().as_bytes()]);
         written.inspect_err(|_| self.remove_unneeded())?;
         self.sync_names()?;
@@ -130,7 +166,7 @@ impl CheckpointStore {
     }
 
     /// The newest checkpoint that `read` finds intact, and its manifest.
-    fn newest<T>(&mut self, read: impl Fn(&Path, &Manifest) -> Result<T, CheckpointError>) -> Newest<T> {
+    fn newest<T>(&mut self, read: impl Fn(&Path, &Manifest, &RunIdentity) -> Result<T, CheckpointError>) -> Newest<T> {
         loop {
             let paths = manifest_paths(&self.folder)?;
             match self.newest_of(&paths, &read) {
@@ -144,7 +180,7 @@ impl CheckpointStore {
     fn newest_of<T>(
         &mut self,
         paths: &[PathBuf],
-        read: impl Fn(&Path, &Manifest) -> Result<T, CheckpointError>,
+        read: impl Fn(&Path, &Manifest, &RunIdentity) -> Result<T, CheckpointError>,
     ) -> Newest<T> {
         self.warnings.clear();
         for path in paths {
@@ -152,8 +188,12 @@ impl CheckpointStore {
                 Err(error) if error.is_damage() => Err(error),
                 other => Ok(other?),
             };
+            // That of the beginning is for a run that has no other: to fall back to it would be to begin again.
+            if manifest.as_ref().is_ok_and(|manifest| manifest.interactions.0 == 0) && !self.warnings.is_empty() {
+                break;
+            }
             let loaded = manifest.and_then(|manifest| {
-                let loaded = read(&self.folder, &manifest)?;
+                let loaded = read(&self.folder, &manifest, &self.identity)?;
                 Ok((manifest, loaded))
             });
             match loaded {
@@ -192,11 +232,11 @@ impl CheckpointStore {
             };
             segments.insert(number, entry);
         }
-        let tail = replay.tail_bytes();
+        let (tail, config) = (replay.tail_bytes(), self.identity.text.clone());
         let sections: Vec<(&str, &[u8])> = sections
             .iter()
             .map(|(name, bytes)| (name.as_ref(), &bytes[..]))
-            .chain([(REPLAY_TAIL, &tail[..])])
+            .chain([(CONFIG, config.as_bytes()), (REPLAY_TAIL, &tail[..])])
             .collect();
         let entries: Vec<Entry> = sections.iter().map(|(name, bytes)| Entry::of(*name, bytes)).collect();
         let digests: String = entries.iter().map(|entry| &entry.blake3[..]).collect();
@@ -205,7 +245,8 @@ impl CheckpointStore {
         self.sync_names()?;
         self.segments = segments;
         let segments = self.segments.values().cloned().collect();
-        Ok(Manifest { format: FORMAT, interactions: now, body, sections: entries, segments })
+        let (identity, records) = (self.identity.digest.clone(), Vec::new());
+        Ok(Manifest { format: FORMAT, interactions: now, identity, body, sections: entries, segments, records })
     }
 
     /// Writes a temporary file and renames it: under its own name a file is always complete.
@@ -263,15 +304,24 @@ fn manifest_paths(folder: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
 }
 
 fn read_manifest(path: &Path) -> Result<Manifest, CheckpointError> {
-    let bytes = fs::read(path).map_err(|source| CheckpointError::read(path, source))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| CheckpointError::Damaged { path: path.into(), what: "it is not text".into() })?;
-    Manifest::from_text(path, &text)
+    match read_plain_text(path, LARGEST_MANIFEST_BYTES) {
+        Ok(text) => Manifest::from_text(path, &text),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(CheckpointError::Damaged { path: path.into(), what: error.to_string() })
+        }
+        Err(source) => Err(CheckpointError::read(path, source)),
+    }
 }
 
 /// Reads everything a manifest names.
-fn load(folder: &Path, manifest: &Manifest, capacity: usize, spec: &EnvSpec) -> Result<Loaded, CheckpointError> {
-    let mut sections = read_body(folder, manifest)?;
+fn load(
+    folder: &Path,
+    manifest: &Manifest,
+    identity: &RunIdentity,
+    capacity: usize,
+    spec: &EnvSpec,
+) -> Result<Loaded, CheckpointError> {
+    let mut sections = read_body(folder, manifest, identity)?;
     let path = folder.join(Manifest::file_name(manifest.interactions));
     let Some((_, tail)) = sections.pop_if(|(name, _)| name == REPLAY_TAIL) else {
         return Err(CheckpointError::Damaged { path, what: format!("it names no section {REPLAY_TAIL}") });
@@ -290,24 +340,29 @@ fn load(folder: &Path, manifest: &Manifest, capacity: usize, spec: &EnvSpec) -> 
         return Err(error);
     }
     let replay = replay.map_err(|source| CheckpointError::Replay { path, source })?;
-    Ok(Loaded { interactions: manifest.interactions, sections, replay })
+    Ok(Loaded { interactions: manifest.interactions, sections, replay, records: manifest.records.clone() })
 }
 
 /// Reads the named sections of a manifest and nothing of its replay.
-fn load_sections(folder: &Path, manifest: &Manifest) -> Result<LoadedSections, CheckpointError> {
-    let mut sections = read_body(folder, manifest)?;
+fn load_sections(
+    folder: &Path,
+    manifest: &Manifest,
+    identity: &RunIdentity,
+) -> Result<LoadedSections, CheckpointError> {
+    let mut sections = read_body(folder, manifest, identity)?;
     sections.retain(|(name, _)| name != REPLAY_TAIL);
-    Ok((manifest.interactions, sections))
+    Ok(LoadedSections { interactions: manifest.interactions, sections, records: manifest.records.clone() })
 }
 
-fn read_body(folder: &Path, manifest: &Manifest) -> Result<Vec<(String, Vec<u8>)>, CheckpointError> {
+/// The sections of a checkpoint, without the configuration: that must be the one of `identity`.
+fn read_body(
+    folder: &Path,
+    manifest: &Manifest,
+    identity: &RunIdentity,
+) -> Result<Vec<(String, Vec<u8>)>, CheckpointError> {
     let path = folder.join(&manifest.body);
-    let body = fs::read(&path).map_err(|source| CheckpointError::read(&path, source))?;
-    let written: u64 = manifest.sections.iter().map(|entry| entry.bytes).sum();
-    if body.len() as u64 != written {
-        let what = format!("it has {} bytes where {written} were written", body.len());
-        return Err(CheckpointError::Damaged { path, what });
-    }
+    let written = manifest.sections.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.bytes));
+    let body = read_exactly(&path, written)?;
     let mut rest = &body[..];
     let mut sections = Vec::new();
     for entry in &manifest.sections {
@@ -316,47 +371,45 @@ fn read_body(folder: &Path, manifest: &Manifest) -> Result<Vec<(String, Vec<u8>)
         sections.push((entry.name.clone(), bytes.to_vec()));
         rest = after;
     }
+    let config = sections.iter().position(|(name, _)| name == CONFIG).map(|at| sections.remove(at).1);
+    let config = config.and_then(|bytes| String::from_utf8(bytes).ok());
+    check_identity(folder, manifest, config.as_deref(), identity)?;
     Ok(sections)
+}
+
+/// Whether a checkpoint, whose body holds this configuration, belongs to the run.
+fn check_identity(
+    folder: &Path,
+    manifest: &Manifest,
+    config: Option<&str>,
+    identity: &RunIdentity,
+) -> Result<(), CheckpointError> {
+    let path = folder.join(Manifest::file_name(manifest.interactions));
+    let Some(config) = config.filter(|text| RunIdentity::digest_of(text).as_ref() == Some(&manifest.identity)) else {
+        let what = format!("its identity is not that of the configuration in {}", manifest.body);
+        return Err(CheckpointError::Damaged { path, what });
+    };
+    if manifest.identity == identity.digest {
+        return Ok(());
+    }
+    let differences = identity.differences(config);
+    if differences.is_empty() { Ok(()) } else { Err(CheckpointError::OtherRun { path, differences }) }
 }
 
 fn read_file(folder: &Path, entry: &Entry) -> Result<Vec<u8>, CheckpointError> {
     let path = folder.join(&entry.name);
-    let bytes = fs::read(&path).map_err(|source| CheckpointError::read(&path, source))?;
+    let bytes = read_exactly(&path, entry.bytes)?;
     entry.check(&path, &bytes)?;
     Ok(bytes)
 }
 
-/// The file operations of a store: a trait, so that tests can have a disk that fills up, fails or loses power.
-pub(crate) trait Disk: Send {
-    /// Writes a new file and returns when its bytes are on the disk.
-    fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()>;
-    /// Gives a file its name, replacing what had it.
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Returns when all renames and removals in the folder are on the disk.
-    fn sync_names(&mut self, folder: &Path) -> io::Result<()>;
-    /// Removes a file.
-    fn remove(&mut self, path: &Path) -> io::Result<()>;
-}
-
-/// The disk of this machine.
-pub(crate) struct RealDisk;
-
-impl Disk for RealDisk {
-    fn write_durably(&mut self, path: &Path, pieces: &[&[u8]]) -> io::Result<()> {
-        let mut file = File::create(path)?;
-        pieces.iter().try_for_each(|piece| file.write_all(piece))?;
-        file.sync_all()
+/// The bytes of a file that must have this length; one of another length is not read.
+fn read_exactly(path: &Path, expected: u64) -> Result<Vec<u8>, CheckpointError> {
+    let unreadable = |source| CheckpointError::read(path, source);
+    let found = open_plain(path).and_then(|file| file.metadata()).map_err(unreadable)?.len();
+    if found != expected {
+        let what = format!("it has {found} bytes where {expected} were written");
+        return Err(CheckpointError::Damaged { path: path.into(), what });
     }
-
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
-    }
-
-    fn sync_names(&mut self, folder: &Path) -> io::Result<()> {
-        File::open(folder)?.sync_all()
-    }
-
-    fn remove(&mut self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
-    }
+    read_plain(path, expected).map_err(unreadable)
 }

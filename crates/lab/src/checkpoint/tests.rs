@@ -1,8 +1,12 @@
 //! Guarantees of a store without crashes, and its errors for files that were altered.
 
-use super::manifest::Manifest;
+use super::manifest::{Entry, Manifest};
 use super::{CheckpointError, CheckpointStore, Loaded};
+use crate::config::RunConfig;
+use crate::identity::RunIdentity;
+use crate::preset::Preset;
 use sane_env::{Action, AgentSteps, Ending, EnvSpec, FrameSkip, FrameSpace, Stream};
+use sane_record::RealDisk;
 use sane_replay::Replay;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,8 +54,24 @@ impl ToyRun {
     }
 
     pub fn save(&self, store: &mut CheckpointStore) -> Result<(), CheckpointError> {
-        store.save(self.replay.pushed(), &self.sections(), &self.replay)
+        store.save(self.replay.pushed(), &self.sections(), &self.replay, vec![Entry::of("events.jsonl", b"1\n")])
     }
+}
+
+pub(super) fn config() -> RunConfig {
+    Preset::Minatar.config("minatar/breakout", "sane").expect("a preset")
+}
+
+pub(super) fn identity() -> RunIdentity {
+    RunIdentity::of(&config())
+}
+
+fn open(folder: &Path) -> CheckpointStore {
+    CheckpointStore::open(folder, identity(), RealDisk::shared()).expect("the folder is writable")
+}
+
+fn open_read_only(folder: &Path) -> CheckpointStore {
+    CheckpointStore::open_read_only(folder, identity()).expect("the folder is readable")
 }
 
 /// The loaded state is that of a run which was never saved.
@@ -63,7 +83,7 @@ pub(super) fn check_loaded(loaded: &Loaded) {
 }
 
 fn load_latest(folder: &Path) -> (Result<Option<Loaded>, CheckpointError>, Vec<String>) {
-    let mut store = CheckpointStore::open_read_only(folder).expect("the folder is readable");
+    let mut store = open_read_only(folder);
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec());
     (loaded, store.warnings())
 }
@@ -72,7 +92,7 @@ fn load_latest(folder: &Path) -> (Result<Option<Loaded>, CheckpointError>, Vec<S
 fn saved(count: u64) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("checkpoints");
-    let mut store = CheckpointStore::open(&path).expect("the folder is writable");
+    let mut store = open(&path);
     let mut run = ToyRun::at(0);
     for _ in 0..count {
         run.advance(INTERVAL);
@@ -118,6 +138,7 @@ fn what_was_saved_comes_back() {
     let (loaded, warnings) = load_latest(&folder);
     let loaded = loaded.expect("it is whole").expect("there is one");
     assert_eq!((loaded.interactions, warnings.len()), (AgentSteps(500), 0));
+    assert_eq!(loaded.records, [Entry::of("events.jsonl", b"1\n")]);
     check_loaded(&loaded);
 }
 
@@ -132,7 +153,7 @@ fn a_folder_without_checkpoints_has_none() {
 fn the_last_two_are_kept_with_their_files_and_nothing_else() {
     let (_guard, folder) = saved(7);
     fs::write(folder.join("notes.txt"), "mine").expect("written");
-    let mut store = CheckpointStore::open(&folder).expect("writable");
+    let mut store = open(&folder);
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("whole").expect("there is one");
     check_loaded(&loaded);
     ToyRun::at(800).save(&mut store).expect("the disk has space");
@@ -140,7 +161,7 @@ fn the_last_two_are_kept_with_their_files_and_nothing_else() {
     // 300 transitions reach back over six segments of 64, and the older checkpoint needs at most two more.
     assert!(files(&folder, "replay-").len() <= 8 && files(&folder, "new-").is_empty());
     assert!(folder.join("notes.txt").exists());
-    let mut store = CheckpointStore::open_read_only(&folder).expect("readable");
+    let mut store = open_read_only(&folder);
     check_loaded(&store.load(AgentSteps(700), CAPACITY, &ToyRun::spec()).expect("it is kept"));
     check_loaded(&store.load(AgentSteps(800), CAPACITY, &ToyRun::spec()).expect("it is kept"));
     let error = store.load(AgentSteps(600), CAPACITY, &ToyRun::spec()).expect_err("it was removed");
@@ -157,7 +178,7 @@ fn a_segment_is_written_once_even_across_a_resume() {
             .collect()
     };
     let before = times(&folder);
-    let mut store = CheckpointStore::open(&folder).expect("writable");
+    let mut store = open(&folder);
     store.load_latest(CAPACITY, &ToyRun::spec()).expect("whole");
     ToyRun::at(500).save(&mut store).expect("the disk has space");
     let after = times(&folder);
@@ -182,7 +203,7 @@ fn a_damaged_checkpoint_is_named_and_the_one_before_used() {
 fn a_run_that_fell_back_goes_on_and_replaces_what_was_damaged() {
     let (_guard, folder) = saved(5);
     flip_a_byte(&files(&folder, "body-")[1]);
-    let mut store = CheckpointStore::open(&folder).expect("writable");
+    let mut store = open(&folder);
     let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).expect("whole").expect("there is one");
     let mut run = ToyRun::at(loaded.interactions.0);
     run.advance(INTERVAL);
@@ -202,20 +223,76 @@ fn when_all_are_damaged_the_error_names_each() {
 }
 
 #[test]
+fn the_checkpoint_of_the_beginning_is_not_fallen_back_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let mut run = ToyRun::at(0);
+    run.save(&mut store).expect("the disk has space");
+    let loaded = load_latest(folder.path()).0.expect("it is whole").expect("there is one");
+    assert_eq!(loaded.interactions, AgentSteps(0));
+    run.advance(INTERVAL);
+    run.save(&mut store).expect("the disk has space");
+    flip_a_byte(&files(folder.path(), "body-")[1]);
+    let error = load_latest(folder.path()).0.expect_err("the newer one is damaged").to_string();
+    assert!(error.contains("no checkpoint") && error.contains("body-000000000100"), "{error}");
+}
+
+#[test]
 fn another_format_version_is_refused_by_name_and_not_skipped() {
     let (_guard, folder) = saved(3);
     let path = files(&folder, "checkpoint-").pop().expect("a manifest");
     let text = fs::read_to_string(&path).expect("the manifest");
-    let newer = text.split("# blake3").next().expect("content").replace("format = 2", "format = 7\nunheard_of = true");
+    let newer = text.split("# blake3").next().expect("content").replace("format = 3", "format = 7\nunheard_of = true");
     fs::write(&path, format!("{newer}# blake3 {}\n", blake3::hash(newer.as_bytes()).to_hex())).expect("written");
     let error = load_latest(&folder).0.expect_err("it is newer");
-    assert!(matches!(error, CheckpointError::WrongVersion { found: 7, supported: 2, .. }), "{error}");
+    assert!(matches!(error, CheckpointError::WrongVersion { found: 7, supported: 3, .. }), "{error}");
+}
+
+#[test]
+fn the_format_before_this_one_is_refused_by_name() {
+    let (_guard, folder) = saved(3);
+    let path = files(&folder, "checkpoint-").pop().expect("a manifest");
+    let text = fs::read_to_string(&path).expect("the manifest");
+    let content: String = text
+        .lines()
+        .filter(|line| !line.starts_with(['#']) && !line.starts_with("identity"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let older = content.replace("format = 3", "format = 2");
+    fs::write(&path, format!("{older}# blake3 {}\n", blake3::hash(older.as_bytes()).to_hex())).expect("written");
+    let error = load_latest(&folder).0.expect_err("it is older").to_string();
+    assert!(error.contains("format version 2, this program reads version 3") && error.contains("--fresh"), "{error}");
+}
+
+#[test]
+fn a_checkpoint_of_another_run_is_refused_by_the_keys_that_differ_and_not_skipped() {
+    let (_guard, folder) = saved(3);
+    let refused = |change: fn(&mut RunConfig)| {
+        let mut other = config();
+        change(&mut other);
+        let mut store = CheckpointStore::open_read_only(&folder, RunIdentity::of(&other)).expect("readable");
+        let whole = store.load_latest(CAPACITY, &ToyRun::spec()).map(drop);
+        let sections = store.load_latest_sections().map(drop);
+        let at = store.load_sections(AgentSteps(200)).map(drop);
+        [whole, sections, at].map(|loaded| loaded.err().map(|error| error.to_string()))
+    };
+    for (change, key) in [
+        ((|config| config.seed = 9) as fn(&mut RunConfig), "seed is 1 in it, 9 here"),
+        (|config| config.learner.gamma = 0.5, "learner.gamma is 0.99 in it, 0.5 here"),
+        (|config| config.world.name = "minatar/asterix".into(), "world.name is \"minatar/breakout\" in it"),
+    ] {
+        for error in refused(change) {
+            let error = error.expect("it is another run");
+            assert!(error.contains("belongs to another run") && error.contains(key), "{error}");
+        }
+    }
+    assert_eq!(refused(|config| config.training.total_interactions.0 = 5), [const { None }; 3]);
 }
 
 #[test]
 fn another_replay_capacity_is_an_error_and_not_damage() {
     let (_guard, folder) = saved(3);
-    let mut store = CheckpointStore::open_read_only(&folder).expect("readable");
+    let mut store = open_read_only(&folder);
     let error = store.load_latest(CAPACITY + 1, &ToyRun::spec()).expect_err("it has another capacity");
     assert!(error.to_string().contains("capacity 300, this run has 301"), "{error}");
 }

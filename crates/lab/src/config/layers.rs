@@ -102,7 +102,11 @@ pub fn flat(config: &RunConfig) -> BTreeMap<String, String> {
 
 /// The keys in which two configurations differ.
 pub fn differences(first: &RunConfig, second: &RunConfig) -> Differences {
-    let (first, second) = (flat(first), flat(second));
+    differing(&flat(first), &flat(second))
+}
+
+/// The keys in which two sets of settings differ.
+pub fn differing(first: &BTreeMap<String, String>, second: &BTreeMap<String, String>) -> Differences {
     let missing = "-".to_owned();
     first
         .keys()
@@ -110,7 +114,7 @@ pub fn differences(first: &RunConfig, second: &RunConfig) -> Differences {
         .filter(|key| first.get(*key) != second.get(*key))
         .map(|key| {
             let value = |side: &BTreeMap<String, String>| side.get(key).unwrap_or(&missing).clone();
-            (key.clone(), (value(&first), value(&second)))
+            (key.clone(), (value(first), value(second)))
         })
         .collect()
 }

@@ -10,7 +10,7 @@ use crate::evaluate::single_threaded;
 use crate::interaction::Rollout;
 use sane_agent::{ActMode, Policy};
 use sane_env::{Action, Environment, FrameStack, Stream, WorldFault};
-use sane_record::{ActionFutures, AuditSettings, AuditedState, RiskAudit, SeenState};
+use sane_record::{ActionFutures, AuditSettings, AuditedState, RiskAudit, SeenState, StateNoise};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,6 +31,8 @@ pub struct Audit {
     pub horizon: u64,
     /// Probability of a random action while the policy plays on; by default 0 in worlds with chance, else 0.05.
     pub epsilon: Option<f32>,
+    /// Draws of the noise per state; 0 for none.
+    pub draws: usize,
     /// States processed in parallel.
     pub threads: usize,
 }
@@ -48,6 +50,7 @@ pub fn audit(
     wanted: &Audit,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Option<RiskAudit>, LabError> {
+    probe.check_noise()?;
     let mut world = probe.source.make(0)?;
     if !world.exact_snapshots() {
         let reason =
@@ -75,7 +78,7 @@ pub fn audit(
         rewards: config.replay.rewards,
         epsilon,
     };
-    let Some(states) = all_futures(probe, samples, &settings, wanted.threads, progress)? else { return Ok(None) };
+    let Some(states) = all_futures(probe, samples, &settings, wanted, progress)? else { return Ok(None) };
     let settings = AuditSettings {
         continuations: settings.continuations,
         horizon_interactions: settings.horizon,
@@ -99,7 +102,7 @@ fn all_futures(
     probe: &RiskProbe<'_>,
     samples: Vec<Sample>,
     settings: &FutureSettings,
-    threads: usize,
+    wanted: &Audit,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Option<Vec<AuditedState>>, LabError> {
     let total = samples.len();
@@ -108,6 +111,7 @@ fn all_futures(
     let (assigned, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     // Only these are shared between threads; the world of a run is not.
     let (policy, start_seed, stop) = (probe.trained.learner.policy(), probe.start_seed, probe.stop);
+    let has_module = probe.trained.config.learner.exploration.module().is_some();
     let work = || -> Result<(), LabError> {
         while let Some(slot) = slots.get(assigned.fetch_add(1, Ordering::Relaxed)) {
             if stop.load(Ordering::Relaxed) {
@@ -119,13 +123,20 @@ fn all_futures(
             let seed = Stream::named(start_seed, &name).next_u64();
             // A copy each time: an agent that counts visits must not carry them from one state to another.
             let table = futures(&mut policy.clone(), &*world, &stack, settings, seed)?;
-            slot.1 = Some(audited(state, &table));
+            let noise = {
+                let mut policy = policy.clone();
+                if let Some(risk) = state.true_risk {
+                    policy.inform(stack.state(), risk);
+                }
+                state_noise(&mut policy, stack.state(), wanted.draws, has_module, seed)
+            };
+            slot.1 = Some(AuditedState { noise, ..audited(state, &table) });
             progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, total as u64);
         }
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(|| single_threaded(work))).collect();
+        let workers: Vec<_> = (0..wanted.threads.max(1)).map(|_| scope.spawn(|| single_threaded(work))).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
     })?;
     Ok(slots.into_iter().map(|slot| slot.into_inner().expect("no worker panics").1).collect())
@@ -142,7 +153,36 @@ fn audited(state: SeenState, table: &[Vec<Future>]) -> AuditedState {
         })
         .collect();
     let avoidable = avoidable(table);
-    AuditedState { state, futures, risk_return: avoidable.return_loss, risk_harm: avoidable.harm }
+    AuditedState { state, futures, noise: None, risk_return: avoidable.return_loss, risk_harm: avoidable.harm }
+}
+
+/// What the policy's noise does in a state: how often it changes the action, and how far it moves the action values. Each
+/// draw is that of a new episode, so that noise which is held for an episode is drawn anew, too.
+fn state_noise(policy: &mut Policy, state: &[u8], draws: usize, has_module: bool, seed: u64) -> Option<StateNoise> {
+    if draws == 0 {
+        return None;
+    }
+    let mut stream = Stream::named(seed, "risk/noise");
+    let (mut changed, mut sum, mut squares) = (0, Vec::new(), Vec::new());
+    for _ in 0..draws {
+        policy.begin_episode();
+        changed += usize::from(policy.act(state, ActMode::Noisy, &mut stream).noise_changed_action);
+        let q = policy.q_values();
+        sum.resize(q.len(), 0.0);
+        squares.resize(q.len(), 0.0);
+        for (i, &q) in q.iter().enumerate() {
+            sum[i] += f64::from(q);
+            squares[i] += f64::from(q) * f64::from(q);
+        }
+    }
+    let count = draws as f64;
+    let deviation = |(sum, squares): (&f64, &f64)| {
+        let mean = sum / count;
+        (squares / count - mean * mean).max(0.0).sqrt()
+    };
+    let q_noise = sum.iter().zip(&squares).map(deviation).sum::<f64>() / sum.len() as f64;
+    let live = policy.sigma_stats().filter(|_| has_module).map(|stats| f64::from(stats.live_units_share));
+    Some(StateNoise { draws, changed_share: changed as f64 / count, q_noise, live_units_share: live })
 }
 
 /// Settings of futures.

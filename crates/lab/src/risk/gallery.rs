@@ -37,6 +37,7 @@ pub fn gallery(
     wanted: Gallery,
     progress: impl Fn(u64, u64),
 ) -> Result<Option<GalleryWithPictures>, LabError> {
+    probe.check()?;
     let (mut smallest, mut largest) = (Extremes::new(End::Smallest), Extremes::new(End::Largest));
     let frame_bytes = probe.trained.spec().frame.bytes();
     let observed = probe.observe(wanted.interactions, |view, state, before| {

@@ -11,7 +11,8 @@ fn with_run<T>(world: &str, agent: &str, then: impl FnOnce(&RiskProbe<'_>) -> T)
     then(&RiskProbe { trained: &trained, source: &source, noise: NoiseMode::Off, start_seed: 3, stop: &stop })
 }
 
-const AUDIT: Audit = Audit { states: 40, interactions: 400, continuations: 2, horizon: 5, epsilon: None, threads: 1 };
+const AUDIT: Audit =
+    Audit { states: 40, interactions: 400, continuations: 2, horizon: 5, epsilon: None, draws: 20, threads: 1 };
 
 #[test]
 fn an_agent_without_a_sigma_of_the_state_is_refused_with_those_that_have_one() {
@@ -49,7 +50,20 @@ fn an_audit_is_the_same_at_any_number_of_threads() {
     };
     let alone = measure(1);
     assert_eq!(alone.states.len(), 40);
+    let noise: Vec<_> = alone.states.iter().map(|audited| audited.noise.unwrap()).collect();
+    assert!(noise.iter().all(|noise| noise.draws == 20 && 0.0 < noise.q_noise && noise.live_units_share.is_some()));
+    assert!(noise.iter().any(|noise| 0.0 < noise.changed_share), "the noise of an untrained policy changes actions");
     assert_eq!(alone, measure(3));
+}
+
+#[test]
+fn noise_without_a_sigma_of_the_state_is_audited_by_what_it_does_and_no_noise_is_refused() {
+    let wanted = Audit { states: 10, interactions: 40, ..AUDIT };
+    let found = with_run("risky-road", "noisynet", |probe| audit(probe, &wanted, |_, _| ()).unwrap().unwrap());
+    let noise: Vec<_> = found.states.iter().map(|audited| audited.noise.unwrap()).collect();
+    assert!(noise.iter().all(|noise| 0.0 < noise.q_noise && noise.live_units_share.is_none()));
+    let refused = with_run("risky-road", "eps-greedy", |probe| audit(probe, &wanted, |_, _| ()).err().unwrap());
+    assert!(refused.to_string().starts_with("eps-greedy has no σ(s)"), "{refused}");
 }
 
 #[test]

@@ -143,6 +143,18 @@ impl Rules for Asterix {
         reward
     }
 
+    fn is_valid(&self) -> bool {
+        on_grid(self.x)
+            && (1..=LANES as i8).contains(&self.y)
+            && self.lanes.iter().flatten().all(|object| on_grid(object.x))
+            && (1..=10).contains(&self.spawn_interval)
+            && self.spawn_in <= 10
+            && (1..=5).contains(&self.move_interval)
+            && self.move_in <= 5
+            && (-1..=RAMP_INTERVAL).contains(&self.ramp_in)
+            && self.level <= 100
+    }
+
     fn over(&self) -> bool {
         self.over
     }

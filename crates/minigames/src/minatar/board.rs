@@ -97,6 +97,8 @@ pub trait Rules {
     fn level(&self) -> Option<u8>;
     /// Sets the cells of the observation in planes that are all zero.
     fn paint(&self, planes: &mut [u8]);
+    /// Whether play can reach this state: from any other, a step could leave the grid or underflow a counter.
+    fn is_valid(&self) -> bool;
 }
 
 /// A game in progress.

@@ -112,6 +112,15 @@ impl Rules for Breakout {
         reward
     }
 
+    fn is_valid(&self) -> bool {
+        // A ball in the row of the paddle is lost.
+        [self.paddle, self.x, self.y, self.previous_x, self.previous_y].into_iter().all(on_grid)
+            && (self.over || self.y < PADDLE_ROW)
+            && self.dx.unsigned_abs() == 1
+            && self.dy.unsigned_abs() == 1
+            && self.bricks.iter().zip(FULL_WALL).all(|(row, full)| row & !full == 0)
+    }
+
     fn over(&self) -> bool {
         self.over
     }

@@ -1,6 +1,6 @@
 //! Freeway: a chicken crosses eight lanes of cars at random speeds, for a fixed time.
 
-use super::board::{Button, Rules, mark};
+use super::board::{Button, Rules, mark, on_grid};
 use crate::numpy_stream::NumpyStream;
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +92,14 @@ impl Rules for Freeway {
         self.time_left -= 1;
         self.over = self.time_left < 0;
         reward
+    }
+
+    fn is_valid(&self) -> bool {
+        let cars = |car: &Car| on_grid(car.x) && car.move_in <= 5 && (-5..=5).contains(&car.speed);
+        on_grid(self.y)
+            && self.move_in <= MOVE_INTERVAL
+            && (-1..=TIME).contains(&self.time_left)
+            && self.cars.iter().all(cars)
     }
 
     fn over(&self) -> bool {

@@ -302,6 +302,28 @@ impl Rules for Seaquest {
         reward + self.breathe()
     }
 
+    fn is_valid(&self) -> bool {
+        let shot = |shot: &Shot| on_grid(shot.x) && on_grid(shot.y);
+        let swims = |body: &Swimmer| on_grid(body.x) && on_grid(body.y) && body.move_in <= DIVER_MOVE_INTERVAL;
+        let armed = |submarine: &Submarine| swims(&submarine.body) && submarine.shot_in <= ENEMY_SHOT_INTERVAL;
+        let counts = [self.player_shots.len(), self.enemy_shots.len(), self.fish.len(), self.submarines.len()];
+        on_grid(self.x)
+            && on_grid(behind(self.x, self.rightward))
+            && (0..GAUGE_ROW as i8).contains(&self.y)
+            && (-1..=FULL_OXYGEN).contains(&self.oxygen)
+            && (-1_000_000_000..=CREW).contains(&self.divers_aboard)
+            && counts.into_iter().chain([self.divers.len()]).all(|count| count <= 1000)
+            && self.player_shots.iter().chain(&self.enemy_shots).all(shot)
+            && self.fish.iter().chain(&self.divers).all(swims)
+            && self.submarines.iter().all(armed)
+            && (1..=FIRST_ENEMY_INTERVAL).contains(&self.enemy_interval)
+            && self.enemy_in <= FIRST_ENEMY_INTERVAL
+            && self.diver_in <= DIVER_INTERVAL
+            && (LAST_MOVE_INTERVAL..=FIRST_MOVE_INTERVAL).contains(&self.move_interval)
+            && self.cooldown <= COOLDOWN
+            && self.level <= 100
+    }
+
     fn over(&self) -> bool {
         self.over
     }

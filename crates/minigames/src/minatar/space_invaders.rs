@@ -1,7 +1,7 @@
 //! Space invaders: a block of aliens, a cannon, shots of both sides. It is deterministic.
 
 use super::Ramping;
-use super::board::{Button, Rules, SIDE, mark, mark_row};
+use super::board::{Button, Rules, SIDE, mark, mark_row, on_grid};
 use crate::numpy_stream::NumpyStream;
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,18 @@ impl Rules for SpaceInvaders {
             self.aliens = WAVE;
         }
         reward
+    }
+
+    fn is_valid(&self) -> bool {
+        let on_board = |map: &Map| map.iter().all(|row| *row <= 0x3ff);
+        on_grid(self.cannon)
+            && self.aliens != [0; SIDE]
+            && [&self.aliens, &self.player_shots, &self.enemy_shots].into_iter().all(on_board)
+            && (LAST_MOVE_INTERVAL..=FIRST_MOVE_INTERVAL).contains(&self.move_interval)
+            && self.move_in <= FIRST_MOVE_INTERVAL
+            && self.shot_in <= ENEMY_SHOT_INTERVAL
+            && self.cooldown <= COOLDOWN
+            && self.level <= FIRST_MOVE_INTERVAL
     }
 
     fn over(&self) -> bool {

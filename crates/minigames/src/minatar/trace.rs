@@ -10,6 +10,9 @@ use std::io::Read;
 const MAGIC: &[u8; 8] = b"MNATRC1\0";
 const HEADER: usize = 48;
 
+/// Of an unpacked trace: many times the longest recorded one, and what any machine holds.
+const MOST_BYTES: u64 = 128 << 20;
+
 /// One file of the format `MNATRC1`: the buttons pressed, and what the package returned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
@@ -90,6 +93,9 @@ pub enum TraceError {
     /// Not gzip, or gzip cut short or damaged.
     #[error("the trace cannot be unpacked: it must be a complete gzip file, copy it again")]
     Unpack(#[from] std::io::Error),
+    /// A small file that unpacks to a very large one.
+    #[error("the trace unpacks to more than {limit} bytes, which no recorded game does")]
+    TooLarge { limit: u64 },
     /// Another kind of file.
     #[error("this is not a trace: it begins with {found:02x?}, a trace with the letters MNATRC1 and a zero")]
     OtherKind { found: Vec<u8> },
@@ -107,7 +113,10 @@ impl Trace {
     /// Unpacks and checks a file.
     pub fn read(file: &[u8]) -> Result<Self, TraceError> {
         let mut bytes = Vec::new();
-        GzDecoder::new(file).read_to_end(&mut bytes)?;
+        GzDecoder::new(file).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        if MOST_BYTES < bytes.len() as u64 {
+            return Err(TraceError::TooLarge { limit: MOST_BYTES });
+        }
         if bytes.get(..8) != Some(MAGIC) {
             return Err(TraceError::OtherKind { found: bytes[..bytes.len().min(8)].to_vec() });
         }

@@ -185,7 +185,9 @@ impl Environment for MinatarWorld {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
-        (self.game, self.steps) = snapshot::decode(&self.spec.name, snapshot)?;
+        let (game, steps): (Minatar, u64) = snapshot::decode(&self.spec.name, snapshot)?;
+        snapshot::check(&self.spec.name, self.game.can_become(&game) && steps <= u64::MAX / 2)?;
+        (self.game, self.steps) = (game, steps);
         Ok(())
     }
 

@@ -27,6 +27,12 @@ impl Row {
         Self { cars: ALL_LANES & !gaps, undecided: gaps }
     }
 
+    pub fn is_valid(self) -> bool {
+        (self.cars | self.undecided) & !ALL_LANES == 0
+            && self.cars & self.undecided == 0
+            && matches!(self.undecided.count_ones(), 0 | 2)
+    }
+
     pub fn is_free(self, lane: usize) -> bool {
         self.cars >> lane & 1 == 0
     }

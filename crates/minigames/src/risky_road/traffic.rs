@@ -58,6 +58,28 @@ impl Traffic {
         }
     }
 
+    /// Whether the newest row lies in a break.
+    pub fn is_break(&self) -> bool {
+        self.stretch == Stretch::Break
+    }
+
+    /// Whether the newest row lies in a tight stretch: a corridor or a gate.
+    pub fn is_tight(&self) -> bool {
+        matches!(self.stretch, Stretch::Corridor { .. } | Stretch::Gate)
+    }
+
+    /// Whether this is a state of traffic of this difficulty.
+    pub fn is_valid(&self, difficulty: Difficulty) -> bool {
+        let inner = 1..=LANES - 2;
+        let is_stretch = match self.stretch {
+            Stretch::Corridor { low, high } => {
+                inner.contains(&low) && inner.contains(&high) && (low == high || low + 1 == high)
+            }
+            Stretch::Break | Stretch::Scattered | Stretch::Gate => true,
+        };
+        self.difficulty == difficulty && self.rows_left <= 100 && is_stretch
+    }
+
     /// Draws later rows from another stream; the current stretch continues.
     pub fn reseed(&mut self, stream: Stream) {
         self.stream = stream;

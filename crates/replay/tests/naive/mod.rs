@@ -8,6 +8,8 @@ pub struct NaiveReplay {
     capacity: usize,
     stack: FrameStack,
     transitions: VecDeque<Transition>,
+    /// Transitions that were dropped: the number of the first that is left.
+    dropped: u64,
 }
 
 struct Transition {
@@ -20,7 +22,7 @@ struct Transition {
 
 impl NaiveReplay {
     pub fn new(capacity: usize, spec: &EnvSpec) -> Self {
-        Self { capacity, stack: FrameStack::new(spec), transitions: VecDeque::new() }
+        Self { capacity, stack: FrameStack::new(spec), transitions: VecDeque::new(), dropped: 0 }
     }
 
     fn push(&mut self, action: Action, reward: f32, ending: Ending, next_frame: &[u8]) {
@@ -30,6 +32,7 @@ impl NaiveReplay {
         self.transitions.push_back(Transition { state, action, reward, terminal, next_state });
         if self.capacity < self.transitions.len() {
             self.transitions.pop_front();
+            self.dropped += 1;
         }
     }
 
@@ -43,6 +46,7 @@ impl NaiveReplay {
             batch.actions[i] = picked.action;
             batch.rewards[i] = picked.reward;
             batch.terminals[i] = picked.terminal;
+            batch.numbers[i] = self.dropped + pick as u64;
         }
     }
 }

@@ -93,7 +93,7 @@ impl Panel {
             self.draw_band(scene, series);
         }
         for series in series {
-            self.draw_line(scene, series);
+            self.draw_series(scene, series);
         }
     }
 
@@ -170,7 +170,8 @@ impl Panel {
         }
     }
 
-    fn draw_line(&self, scene: &mut Scene, series: &Series) {
+    /// Draws one curve without its band.
+    pub fn draw_series(&self, scene: &mut Scene, series: &Series) {
         let (paint, pattern) = (series.look.paint(), series.look.pattern());
         if let [point] = series.points[..] {
             scene.shapes.push(Shape::Dot { at: self.at(point.x, point.y), paint, marker: pattern.marker });

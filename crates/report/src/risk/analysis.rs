@@ -1,8 +1,8 @@
 //! The analysis of an audit: whether −|σ| rises with the measured risk, compared with chance and with the spread of the
 //! action values as predictor.
 
-use sane_record::{AuditedState, RiskAudit};
-use sane_stats::{Estimate, auc, clustered_bootstrap, quantile, shuffled, spearman};
+use sane_record::{AuditedState, RiskAudit, StateNoise};
+use sane_stats::{Estimate, auc, clustered_bootstrap, mean, quantile, sample_std, shuffled, spearman};
 use serde::Serialize;
 
 /// True risk from which a state counts as risky: a random action leads to an avoidable crash more often than not.
@@ -31,6 +31,25 @@ pub enum Predictor {
     MinusSigma,
     /// Highest minus mean action value: what a random action costs by the network's own estimate.
     QSpread,
+    /// Minus the standard deviation of Q over draws of the noise: how far the noise moves the action values.
+    MinusQNoise,
+    /// Minus the share of draws in which the noise changes the action: what the agent does about the risk.
+    MinusChanged,
+    /// Share of the module's units that are active.
+    LiveUnits,
+}
+
+/// How the noise acts in risky states and in the others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct NoiseByRisk {
+    /// Mean share of draws that change the action, in risky states.
+    pub changed_share_risky: Option<f64>,
+    /// The same in the others.
+    pub changed_share_other: Option<f64>,
+    /// Mean size of the noise of Q over all states.
+    pub q_noise_mean: f64,
+    /// Its standard deviation over the states, divided by the mean: 0 where the noise of Q is the same in all.
+    pub q_noise_variation: f64,
 }
 
 /// The results of an audit.
@@ -61,6 +80,18 @@ pub struct MeasureAnalysis {
     pub auc_difference: Option<Estimate>,
     /// −|σ| randomly permuted over the states.
     pub shuffled: Shuffled,
+    /// Further predictors, where the noise was drawn in the states.
+    pub predictors: Vec<NamedPrediction>,
+    /// What the noise does in risky states and elsewhere, where it was drawn.
+    pub noise: Option<NoiseByRisk>,
+}
+
+/// A predictor and how well it predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct NamedPrediction {
+    pub predictor: Predictor,
+    #[serde(flatten)]
+    pub prediction: Prediction,
 }
 
 /// How well a predictor ranks the states by risk.
@@ -97,14 +128,32 @@ impl RiskMeasure {
 }
 
 impl Predictor {
-    /// Its value in a state.
-    pub fn of(self, audited: &AuditedState) -> f64 {
+    /// Those that need draws of the noise.
+    pub const OF_NOISE: [Self; 3] = [Self::MinusQNoise, Self::MinusChanged, Self::LiveUnits];
+
+    /// As tables and figures call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MinusSigma => "−|σ|",
+            Self::QSpread => "spread of Q",
+            Self::MinusQNoise => "−noise of Q",
+            Self::MinusChanged => "−P(noise changes the action)",
+            Self::LiveUnits => "live units",
+        }
+    }
+
+    /// Its value in a state; none where it was not measured.
+    pub fn of(self, audited: &AuditedState) -> Option<f64> {
         let q = &audited.state.q;
         match self {
-            Self::MinusSigma => -audited.state.sigma_abs,
+            Self::MinusSigma => Some(-audited.state.sigma_abs),
             Self::QSpread => {
-                q.iter().copied().fold(f64::NEG_INFINITY, f64::max) - q.iter().sum::<f64>() / q.len() as f64
+                let highest = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                Some(highest - q.iter().sum::<f64>() / q.len() as f64)
             }
+            Self::MinusQNoise => audited.noise.map(|noise| -noise.q_noise),
+            Self::MinusChanged => audited.noise.map(|noise| -noise.changed_share),
+            Self::LiveUnits => audited.noise.and_then(|noise| noise.live_units_share),
         }
     }
 }
@@ -126,8 +175,9 @@ impl RiskAnalysis {
 
 fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters: &[Vec<usize>]) -> MeasureAnalysis {
     let risky = risky(measure, risk);
-    let row = |predictor: Predictor| states.iter().map(|audited| predictor.of(audited)).collect::<Vec<f64>>();
-    let (sigma, spread) = (row(Predictor::MinusSigma), row(Predictor::QSpread));
+    let row = |predictor: Predictor| states.iter().map(|audited| predictor.of(audited)).collect::<Option<Vec<f64>>>();
+    let known = |predictor| row(predictor).expect("every state has σ and Q");
+    let (sigma, spread) = (known(Predictor::MinusSigma), known(Predictor::QSpread));
     let rho = |x: &[f64], at: &[usize]| spearman(&taken(x, at), &taken(risk, at));
     let area = |x: &[f64], at: &[usize]| auc(&taken(x, at), &taken(&risky, at));
     let prediction = |x: &[f64]| Prediction {
@@ -140,7 +190,10 @@ fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters
     let p = |null: &Option<sane_stats::Null>, found: Option<Estimate>, centre: f64| {
         Some(null.as_ref()?.p_value(found?.point, centre))
     };
+    let named = |predictor| Some(NamedPrediction { predictor, prediction: prediction(&row(predictor)?) });
     MeasureAnalysis {
+        predictors: Predictor::OF_NOISE.into_iter().filter_map(named).collect(),
+        noise: noise_by_risk(states, &risky),
         measure,
         mean: risk.iter().sum::<f64>() / risk.len() as f64,
         risky_states: risky.iter().filter(|&&mark| mark).count(),
@@ -156,8 +209,32 @@ fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters
     }
 }
 
+fn noise_by_risk(states: &[AuditedState], risky: &[bool]) -> Option<NoiseByRisk> {
+    let noise: Option<Vec<StateNoise>> = states.iter().map(|audited| audited.noise).collect();
+    let noise = noise.filter(|noise| !noise.is_empty())?;
+    let changed = |wanted: bool| {
+        let of_kind = noise.iter().zip(risky).filter(|(_, risky)| **risky == wanted);
+        let shares: Vec<f64> = of_kind.map(|(noise, _)| noise.changed_share).collect();
+        (!shares.is_empty()).then(|| mean(&shares))
+    };
+    let sizes: Vec<f64> = noise.iter().map(|noise| noise.q_noise).collect();
+    let q_noise_mean = mean(&sizes);
+    let deviation = sample_std(&sizes).unwrap_or(0.0);
+    let q_noise_variation = if 0.0 < q_noise_mean { deviation / q_noise_mean } else { 0.0 };
+    Some(NoiseByRisk {
+        changed_share_risky: changed(true),
+        changed_share_other: changed(false),
+        q_noise_mean,
+        q_noise_variation,
+    })
+}
+
 fn same_sigma_share(states: &[AuditedState]) -> f64 {
     let mut sigmas: Vec<f64> = states.iter().map(|audited| audited.state.sigma_abs).collect();
+    if sigmas.iter().all(|sigma| *sigma == 0.0) {
+        // An agent whose noise has no σ(s).
+        return 0.0;
+    }
     sigmas.sort_by(f64::total_cmp);
     let most = sigmas.chunk_by(|a, b| a == b).map(<[f64]>::len).max().unwrap_or(0);
     most as f64 / states.len().max(1) as f64
@@ -216,6 +293,7 @@ pub(super) mod tests {
                     true_risk,
                 },
                 futures: Vec::new(),
+                noise: None,
                 risk_return,
                 risk_harm,
             });
@@ -272,6 +350,26 @@ pub(super) mod tests {
         }
         assert_eq!(analysis.measures[0].risky_states, 25);
         assert_eq!(analysis.measures[2].risky_states, 50);
+    }
+
+    #[test]
+    fn noise_that_changes_no_action_in_risky_states_separates_them_whatever_its_size() {
+        let mut audit = as_the_paper_expects(100);
+        for audited in &mut audit.states {
+            let is_risky = 0.5 <= audited.state.true_risk.unwrap();
+            let changed_share = if is_risky { 0.0 } else { 0.25 };
+            audited.noise = Some(StateNoise { draws: 10, changed_share, q_noise: 0.07, live_units_share: None });
+        }
+        let analysis = RiskAnalysis::of(&audit);
+        let by_truth = &analysis.measures[2];
+        let auc = |wanted| {
+            by_truth.predictors.iter().find(|p| p.predictor == wanted).map(|p| p.prediction.auc.unwrap().point)
+        };
+        assert_eq!((auc(Predictor::MinusChanged), auc(Predictor::MinusQNoise)), (Some(1.0), Some(0.5)));
+        assert_eq!(auc(Predictor::LiveUnits), None, "an agent without a module has no units");
+        let noise = by_truth.noise.unwrap();
+        assert_eq!((noise.changed_share_risky, noise.changed_share_other), (Some(0.0), Some(0.25)));
+        assert!((noise.q_noise_mean - 0.07).abs() < 1e-12 && noise.q_noise_variation < 1e-9);
     }
 
     #[test]

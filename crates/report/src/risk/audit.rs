@@ -45,6 +45,7 @@ const NOTABLE_SHARE: f64 = 0.1;
 /// The findings, in sentences.
 pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
     let mut findings: Vec<String> = analysis.measures.iter().map(remark).collect();
+    findings.extend(analysis.measures.last().and_then(noise_remark));
     if NOTABLE_SHARE <= analysis.same_sigma_share && 1 < analysis.states {
         findings.push(format!(
             "In {} of the states |σ| has one and the same value: the perturbation module is dead there, and σ carries no information.",
@@ -52,6 +53,20 @@ pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
         ));
     }
     findings
+}
+
+/// What the noise does, by the last measure: the true risk where it is known.
+fn noise_remark(measured: &MeasureAnalysis) -> Option<String> {
+    let noise = measured.noise?;
+    let share = |share: Option<f64>| share.map_or_else(|| MISSING.into(), percent);
+    Some(format!(
+        "The noise changes the action in {} of the draws in risky states and in {} elsewhere; it moves Q by {} on average \
+         over the states, with a coefficient of variation of {}.",
+        share(noise.changed_share_risky),
+        share(noise.changed_share_other),
+        scientific(noise.q_noise_mean),
+        hundredths(noise.q_noise_variation)
+    ))
 }
 
 fn remark(measured: &MeasureAnalysis) -> String {
@@ -103,7 +118,8 @@ fn table(analysis: &RiskAnalysis) -> Table {
              of the states, or a true risk of at least ½."
                 .into(),
             "Spread of Q: highest minus mean action value, what the network itself expects a random action to cost. \
-             Shuffled: where 95 % of 2,000 random assignments of the same σ lie, and the share of them as far from chance as \
+             Noise of Q: its standard deviation over many draws of the noise, mean over actions; P(noise changes the action): \
+             over the same draws. Shuffled: where 95 % of 2,000 random assignments of the same σ lie, and the share of them as far from chance as \
              the one found (p)."
                 .into(),
             format!(
@@ -120,7 +136,9 @@ fn table(analysis: &RiskAnalysis) -> Table {
             RiskMeasure::TrueRisk => "true risk",
         };
         let risky = format!("{} of {}", measured.risky_states, analysis.states);
-        for (name, prediction) in [("−|σ|", measured.sigma), ("spread of Q", measured.q_spread)] {
+        let of_noise = measured.predictors.iter().map(|named| (named.predictor.name(), named.prediction));
+        let predictions = [("−|σ|", measured.sigma), ("spread of Q", measured.q_spread)].into_iter().chain(of_noise);
+        for (name, prediction) in predictions {
             let cells = [
                 risk,
                 name,

@@ -15,7 +15,6 @@ const GROUPS: usize = 5;
 /// Name of the figure of risk over |σ|.
 pub const SCATTER: &str = "scatter";
 
-const ROWS: [&str; 3] = ["−|σ|", "spread of Q", "−|σ| shuffled"];
 const ROW: f32 = 24.0;
 
 /// A plot per measure of risk, side by side.
@@ -109,17 +108,20 @@ pub fn predictor_figure(analysis: &RiskAnalysis) -> Option<Figure> {
     if measured.is_empty() {
         return None;
     }
-    let labels = ROWS.iter().map(|row| text_width(row, 11.0, Weight::Regular)).fold(0.0, f32::max);
-    let (plot_width, cell) = (360.0, ROWS.len() as f32 * ROW + 70.0);
+    let rows: Vec<Vec<EstimateRow<'_>>> = measured.iter().map(|measured| predictor_rows(measured)).collect();
+    let names = rows.iter().flatten().map(|row| row.label);
+    let labels = names.map(|name| text_width(name, 11.0, Weight::Regular)).fold(0.0, f32::max);
+    let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let (plot_width, cell) = (360.0, most as f32 * ROW + 70.0);
     let height = measured.len() as f32 * cell + 8.0;
     let mut scene = Scene::new(labels + plot_width + 40.0, height, "How well sigma separates risky states from others");
-    for (i, measured) in measured.iter().enumerate() {
+    for (i, (measured, rows)) in measured.iter().zip(&rows).enumerate() {
         let x = Axis::exact("area under the ROC curve (0.5: chance)", 0.0, 1.0, 5, TickStyle::Short);
         let corner = (16.0 + labels, 8.0 + i as f32 * cell);
-        let panel = Panel::of_rows(predictor_title(measured.measure), x, ROWS.len(), corner, (plot_width, cell - 8.0));
+        let panel = Panel::of_rows(predictor_title(measured.measure), x, rows.len(), corner, (plot_width, cell - 8.0));
         panel.draw(&mut scene, &[]);
         panel.draw_reference(&mut scene, 0.5);
-        panel.draw_rows(&mut scene, &predictor_rows(measured));
+        panel.draw_rows(&mut scene, rows);
     }
     let caption =
         "Dot: area under the ROC curve for telling risky states from the others; line: 95 % interval, neighbouring \
@@ -129,15 +131,16 @@ pub fn predictor_figure(analysis: &RiskAnalysis) -> Option<Figure> {
     Some(Figure { name: "predictors".into(), caption, scene })
 }
 
-fn predictor_rows(measured: &MeasureAnalysis) -> [EstimateRow<'static>; 3] {
+fn predictor_rows(measured: &MeasureAnalysis) -> Vec<EstimateRow<'static>> {
     let null = measured.shuffled.auc_range.map(|range| Estimate { point: 0.5, interval: Some(range) });
-    let rows = [(measured.sigma.auc, 1), (measured.q_spread.auc, 2), (null, 3)];
-    let row = |i: usize| {
-        let ((estimate, colour), label) = (rows[i], ROWS[i]);
+    let mut rows = vec![("−|σ|", measured.sigma.auc, 1), ("spread of Q", measured.q_spread.auc, 2)];
+    rows.extend(measured.predictors.iter().map(|named| (named.predictor.name(), named.prediction.auc, 0)));
+    rows.push(("−|σ| shuffled", null, 3));
+    let row = |(label, estimate, colour)| {
         let paint = Paint::Colour(colour);
         EstimateRow { label, estimate, interval_paint: paint, dot_paint: paint, marker: Marker::Circle }
     };
-    [0, 1, 2].map(row)
+    rows.into_iter().map(row).collect()
 }
 
 fn predictor_title(measure: RiskMeasure) -> &'static str {

@@ -25,6 +25,8 @@ pub struct SyntheticRun {
     /// Further lines of its `config.toml`.
     pub settings: String,
     pub dead_module: bool,
+    /// Share of states in which the module is off.
+    pub dead_states: f64,
 }
 
 impl SyntheticRun {
@@ -42,6 +44,7 @@ impl SyntheticRun {
             scores: (Some(score), (agent != "eps-greedy").then_some(score * 1.1)),
             settings: String::new(),
             dead_module: false,
+            dead_states: 0.1,
         }
     }
 
@@ -129,11 +132,15 @@ impl SyntheticRun {
                     epsilon,
                     sigma,
                     effective_exploration_share: exploration,
+                    changed_action_share: exploration,
+                    by_risk: None,
+                    lives_lost: None,
                     loss_mean: Some(0.01234 + self.wobble(now, 5).abs() / 1e4),
                     q_mean: Some(2.25),
                     target_mean: Some(2.375),
                     gradient_norm_mean: Some(0.5625),
                     module: sigma.map(|sigma| self.module(sigma)),
+                    bound: None,
                 }))
                 .unwrap();
             }
@@ -155,8 +162,14 @@ impl SyntheticRun {
     fn write_timings(&self, path: &Path) {
         let mut file = JsonlFile::resume(path, 0).unwrap();
         let version = "0.1.0".to_owned();
-        file.write(&Timing::ProcessStarted { unix_seconds: 1_790_000_000, from_interactions: 0, threads: 2, version })
-            .unwrap();
+        file.write(&Timing::ProcessStarted {
+            unix_seconds: 1_790_000_000,
+            from_interactions: 0,
+            threads: 2,
+            version,
+            kernel: "portable".into(),
+        })
+        .unwrap();
         file.write(&Timing::Machine {
             processor: "Example processor".into(),
             logical_cores: 2,
@@ -242,6 +255,7 @@ impl SyntheticRun {
             sigma_spread_abs: if self.dead_module { 0.0 } else { sigma.mean_abs / 3.0 },
             sigma_negative_share: 0.125,
             live_units_share: if self.dead_module { 0.0 } else { 0.75 },
+            dead_states_share: Some(if self.dead_module { 1.0 } else { self.dead_states }),
         }
     }
 

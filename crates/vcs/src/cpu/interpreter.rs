@@ -1,5 +1,5 @@
 //! Executes one instruction from its bytes, each read from the bus in turn: every opcode, every address, every side effect.
-//! The [fast path](super::fast_path) handles most instructions and leaves the others to this file.
+//! Most instructions are executed by their [handlers](super::handlers), which leave the others to this file.
 //!
 //! Here: one step, bus accesses, addressing modes, control flow. The opcode table is [`Interpreter::execute`].
 

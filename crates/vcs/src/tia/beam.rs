@@ -55,9 +55,11 @@ impl Tia {
         self.requested
     }
 
-    /// Requests pixels up to a clock, as a write without effect does.
+    /// Requests pixels up to a clock, as a write without effect does. Every write requests more than what was requested and
+    /// not drawn yet: an instruction that writes takes nine clocks or more, and a delay at most eight.
+    #[inline(always)]
     pub fn request(&mut self, clock: u64) {
-        self.requested = self.requested.max(clock);
+        self.requested = clock;
     }
 
     /// Bit 0 of every colour: set on PAL after a frame with an odd number of lines.
@@ -82,7 +84,8 @@ impl Tia {
         if clock < self.next_draw {
             return;
         }
-        if !canvas.wants_pixels() && self.is_idle() {
+        let possible = self.possible_latches();
+        if !canvas.wants_pixels() && self.is_idle(possible) {
             self.skip_to(clock);
             return;
         }
@@ -93,7 +96,7 @@ impl Tia {
             }
             let first_pixel = self.line_start + BLANK;
             let end = (clock - first_pixel).min(u64::from(LINE_WIDTH)) as u8;
-            self.draw(self.next_x, end, canvas);
+            self.draw(self.next_x, end, possible, canvas);
             self.next_x = end;
             // A line ends only for a clock strictly after its end.
             self.next_draw = if end == LINE_WIDTH { self.line_start + LINE } else { first_pixel + u64::from(end) } + 1;
@@ -105,11 +108,11 @@ impl Tia {
 
     /// Whether lines drawn without pixels would change nothing.
     #[inline]
-    fn is_idle(&self) -> bool {
+    fn is_idle(&self, possible: u16) -> bool {
         let quiet_ends = (self.ctrlpf & 1 != 0) == self.reflect_playfield
             && self.suppressed == [false; 2]
             && self.cosmic_ark == CosmicArk::Off;
-        quiet_ends && (self.is_blanked() || self.collisions_repeat || self.open_latches() == 0)
+        quiet_ends && (possible & !self.latches == 0 || self.collisions_repeat || self.is_blanked())
     }
 
     /// Advances to a clock, not before `next_draw`, without drawing.
@@ -179,7 +182,8 @@ impl Tia {
         self.collisions_repeat = false;
     }
 
-    fn draw<C: Canvas>(&mut self, first: u8, end: u8, canvas: &mut C) {
+    /// Draws pixels of the current line; the objects shown can set the `possible` latches.
+    fn draw<C: Canvas>(&mut self, first: u8, end: u8, possible: u16, canvas: &mut C) {
         let whole = first == 0 && end == LINE_WIDTH;
         if self.is_blanked() {
             if let Some(row) = canvas.row(self.row) {
@@ -187,7 +191,7 @@ impl Tia {
             }
             self.row_repeats = false;
         } else {
-            let open = if whole && self.collisions_repeat { 0 } else { self.open_latches() };
+            let open = if whole && self.collisions_repeat { 0 } else { possible & !self.latches };
             if self.stale != 0 && (open != 0 || canvas.wants_pixels()) {
                 self.rebuild_masks();
             }

@@ -54,16 +54,16 @@ const PAIR_OF: [(u8, u8); 16] = {
 };
 
 impl Tia {
-    /// The latches that are not set yet and whose objects are both enabled.
+    /// The latches whose objects are both enabled.
     #[inline]
-    pub(super) fn open_latches(&self) -> u16 {
+    pub(super) fn possible_latches(&self) -> u16 {
         let shown = usize::from(self.shown_grp(0) != 0) << P0
             | usize::from(self.shown_grp(1) != 0) << P1
             | usize::from(self.missile_on(0)) << M0
             | usize::from(self.missile_on(1)) << M1
             | usize::from(self.ball_on()) << BALL
             | usize::from(self.playfield != 0) << PLAYFIELD;
-        LATCHES_OF[shown] & !self.latches
+        LATCHES_OF[shown]
     }
 
     /// Sets those of the `open` latches whose objects overlap within pixels `first..end`.

@@ -20,7 +20,7 @@ impl Tia {
             return;
         }
         // The leftmost pixel is the lowest bit of a mask and the highest of the register.
-        let bits = if self.reflect_player[player] { grp } else { grp.reverse_bits() };
+        let bits = if self.reflect_player[player] { grp } else { REVERSED[usize::from(grp)] };
         let size = self.nusiz[player] & 7;
         let shape = match size {
             5 => u128::from(TWOFOLD[usize::from(bits)]) << 1,
@@ -88,10 +88,11 @@ impl Tia {
 }
 
 /// The 20 playfield bits, leftmost lowest, with one register changed.
+#[inline(always)]
 pub(super) fn with_register(playfield: u32, register: u8, value: u8) -> u32 {
     match register {
         0 => (playfield & !0x0000f) | u32::from(value >> 4),
-        1 => (playfield & !0x00ff0) | u32::from(value.reverse_bits()) << 4,
+        1 => (playfield & !0x00ff0) | u32::from(REVERSED[usize::from(value)]) << 4,
         _ => (playfield & !0xff000) | u32::from(value) << 12,
     }
 }
@@ -121,6 +122,17 @@ const COPIED: [(u64, u64); 8] = [
     (1 | 1 << 32, 0xff),
     (1, 0),
 ];
+
+/// The bits of each byte in reverse order.
+const REVERSED: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = (byte as u8).reverse_bits();
+        byte += 1;
+    }
+    table
+};
 
 /// Each bit of each byte twice, four times.
 const TWOFOLD: [u32; 256] = stretched::<2>();

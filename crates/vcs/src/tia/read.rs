@@ -42,7 +42,8 @@ impl Tia {
     /// Reads a register at a cycle; `data_bus` is the byte that was on the bus before.
     pub fn read<C: Canvas>(&mut self, address: u16, cycle: u64, data_bus: u8, canvas: &mut C) -> u8 {
         let clock = 3 * cycle;
-        self.request(clock);
+        // Unlike writes, reads may follow one another at one clock.
+        self.request(clock.max(self.requested));
         let register = address & 0x0f;
         let driven = match register {
             0..=7 => {
@@ -92,9 +93,9 @@ mod tests {
         // 1.6 · 100 kΩ · 10 nF at 1.19 MHz are 1904 cycles.
         tia.press(&Input { paddles: [100_000, 0], ..Input::default() });
         let mut bit = |tia: &mut Tia, register: u16, cycle: u64| tia.read(register, cycle, 0, &mut frame_buffer) & 0x80;
-        tia.write(VBLANK, 0x80, 100, &mut FrameBuffer::black(0));
+        tia.write::<VBLANK, _>(0x80, 100, &mut FrameBuffer::black(0));
         assert_eq!(bit(&mut tia, FIRST_PADDLE, 5000), 0, "nothing fills while the dump is on");
-        tia.write(VBLANK, 0x00, 6000, &mut FrameBuffer::black(0));
+        tia.write::<VBLANK, _>(0x00, 6000, &mut FrameBuffer::black(0));
         assert_eq!(bit(&mut tia, FIRST_PADDLE, 6000 + 1904), 0);
         assert_eq!(bit(&mut tia, FIRST_PADDLE, 6000 + 1905), 0x80);
         assert_eq!(bit(&mut tia, FIRST_PADDLE + 1, 6001), 0x80, "no resistance");

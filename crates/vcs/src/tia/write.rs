@@ -2,7 +2,7 @@
 //! that changes neither does not: the pixels before it come out the same when they are drawn later.
 
 use super::objects::with_register;
-use super::{BALL, BLANK, Canvas, CosmicArk, LINE, M0, M1, P0, P1, PLAYFIELD, Tia, WIDTH};
+use super::{BALL, BLANK, Canvas, CosmicArk, LINE, M0, P0, PLAYFIELD, Tia, WIDTH};
 use crate::cpu::{WriteEffect, WriteKind};
 
 /// Delay of a playfield write by the clock of the line, modulo four: cycles 0, 3, 2 and 1 modulo four.
@@ -16,15 +16,25 @@ const LATE_REFLECTION: u64 = 147;
 const RESP_AHEAD: u64 = 11;
 
 impl Tia {
-    /// Writes a register at a cycle, as the only write of an instruction. Most writes store the value that is already
-    /// there and return early.
-    #[inline(never)]
-    pub fn write<C: Canvas>(&mut self, register: u8, value: u8, cycle: u64, canvas: &mut C) -> WriteEffect {
+    /// Whether a write changes nothing, as most do: the register already holds the value.
+    #[inline(always)]
+    pub fn absorbs<const REGISTER: u8>(&mut self, value: u8, cycle: u64) -> bool {
+        let clock = 3 * cycle;
+        let absorbs = clock < self.line_cap && self.holds(REGISTER, value);
+        if absorbs {
+            self.request(clock + self.delay(REGISTER, clock));
+        }
+        absorbs
+    }
+
+    /// A write that is not [absorbed](Self::absorbs), the only one of its instruction.
+    #[inline(always)]
+    pub fn write<const REGISTER: u8, C: Canvas>(&mut self, value: u8, cycle: u64, canvas: &mut C) -> WriteEffect {
         let clock = 3 * cycle;
         if self.line_cap <= clock {
-            return self.write_any(register, value, cycle, WriteKind::Single, canvas);
+            return self.write_any(REGISTER, value, cycle, WriteKind::Single, canvas);
         }
-        self.apply(register & 0x3f, value, clock, canvas)
+        self.change(REGISTER, value, clock, canvas)
     }
 
     /// Writes a register: the general form, for one of several pushes and for writes that may end the frame.
@@ -104,142 +114,109 @@ impl Tia {
         }
     }
 
-    /// Applies a write and logs it, unless it changes nothing.
-    #[inline(always)]
+    /// Applies a write, unless it changes nothing.
+    #[inline(never)]
     fn apply<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) -> WriteEffect {
-        /// Requests the pixels before the write; returns if the condition says that the write changes nothing.
-        macro_rules! unless_unchanged {
-            ($register:literal, $holds:expr) => {{
-                let target = clock + self.delay($register, clock);
-                self.request(target);
-                if $holds {
-                    return WriteEffect::NONE;
-                }
-                target
-            }};
+        if self.holds(register, value) {
+            self.request(clock + self.delay(register, clock));
+            return WriteEffect::NONE;
         }
-        /// Writes a flag of an object.
-        macro_rules! flag {
-            ($register:literal, $flag:expr, $bit:literal, $object:expr) => {{
-                let set = value & $bit != 0;
-                let target = unless_unchanged!($register, set == $flag);
-                self.draw_then_change($object, target, canvas);
-                $flag = set;
-            }};
+        self.change(register, value, clock, canvas)
+    }
+
+    /// Whether the chip is as a write of this value would leave it.
+    #[inline(always)]
+    fn holds(&self, register: u8, value: u8) -> bool {
+        let has = |bit: u8| value & bit != 0;
+        match register {
+            // VSYNC and WSYNC, which time the frame; RESxx, HMOVE and CXCLR, whatever the value.
+            0x00 | WSYNC | 0x10..=0x14 | 0x2a | 0x2c => false,
+            0x01 => value == self.vblank,
+            0x04 => value == self.nusiz[0] && !self.suppressed[0] && !self.cosmic_ark_shape,
+            0x05 => value == self.nusiz[1] && !self.suppressed[1],
+            0x06..=0x09 => (value & 0xfe) | self.colour_loss() == self.colours[usize::from(register - 0x06)],
+            0x0a => value == self.ctrlpf,
+            0x0b | 0x0c => has(8) == self.reflect_player[usize::from(register - 0x0b)],
+            0x0d..=0x0f => with_register(self.playfield, register - 0x0d, value) == self.playfield,
+            0x1b => value == self.grp[0] && self.grp_delayed[1] == self.grp[1],
+            0x1c => value == self.grp[1] && self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl,
+            0x1d | 0x1e => has(2) == self.enam[usize::from(register - 0x1d)],
+            0x1f => has(2) == self.enabl,
+            0x20..=0x24 => value >> 4 == self.motions[usize::from(register - 0x20)],
+            0x25 | 0x26 => has(1) == self.vdelp[usize::from(register - 0x25)],
+            0x27 => has(1) == self.vdelbl,
+            0x28 | 0x29 => has(2) == self.locked_missile[usize::from(register - 0x28)],
+            0x2b => self.motions == [0; 5],
+            _ => true,
         }
-        macro_rules! playfield {
-            ($register:literal) => {{
-                let playfield = with_register(self.playfield, $register - 0x0d, value);
-                let target = unless_unchanged!($register, playfield == self.playfield);
-                self.draw_then_change(PLAYFIELD, target, canvas);
-                self.playfield = playfield;
-            }};
-        }
+    }
+
+    /// Applies a write that changes the chip, and logs it.
+    #[inline(always)]
+    fn change<C: Canvas>(&mut self, register: u8, value: u8, clock: u64, canvas: &mut C) -> WriteEffect {
+        let target = clock + self.delay(register, clock);
+        self.request(target);
+        let has = |bit: u8| value & bit != 0;
         match register {
             0x00 => {
-                self.request(clock);
                 let ends = self.write_vsync(value, clock);
                 return if ends { WriteEffect::NONE.and_stop(clock / 3) } else { WriteEffect::NONE };
             }
-            0x01 => {
-                let target = unless_unchanged!(0x01, value == self.vblank);
-                self.write_vblank(value, clock, target, canvas);
-            }
-            WSYNC => {
-                self.request(clock);
-                return WriteEffect::wait(self.next_line_start(clock) / 3);
-            }
-            0x04 => {
-                let target =
-                    unless_unchanged!(0x04, value == self.nusiz[0] && !self.suppressed[0] && !self.cosmic_ark_shape);
-                self.write_nusiz(0, value, target, canvas);
-            }
-            0x05 => {
-                let target = unless_unchanged!(0x05, value == self.nusiz[1] && !self.suppressed[1]);
-                self.write_nusiz(1, value, target, canvas);
-            }
+            0x01 => self.write_vblank(value, clock, target, canvas),
+            WSYNC => return WriteEffect::wait(self.next_line_start(clock) / 3),
+            0x04 | 0x05 => self.write_nusiz(usize::from(register - 0x04), value, target, canvas),
             0x06..=0x09 => {
-                let which = usize::from(register - 0x06);
-                let colour = (value & 0xfe) | self.colour_loss();
-                let target = unless_unchanged!(0x06, colour == self.colours[which]);
                 if canvas.wants_pixels() {
                     self.catch_up(target, canvas);
                 }
                 self.row_repeats = false;
-                self.colours[which] = colour;
+                self.colours[usize::from(register - 0x06)] = (value & 0xfe) | self.colour_loss();
             }
-            0x0a => {
-                let target = unless_unchanged!(0x0a, value == self.ctrlpf);
-                self.write_ctrlpf(value, clock, target, canvas);
+            0x0a => self.write_ctrlpf(value, clock, target, canvas),
+            0x0b | 0x0c => {
+                let player = usize::from(register - 0x0b);
+                self.draw_then_change(P0 + player, target, canvas);
+                self.reflect_player[player] = has(8);
             }
-            0x0b => flag!(0x0b, self.reflect_player[0], 8, P0),
-            0x0c => flag!(0x0c, self.reflect_player[1], 8, P1),
-            0x0d => playfield!(0x0d),
-            0x0e => playfield!(0x0e),
-            0x0f => playfield!(0x0f),
-            0x10 | 0x11 => {
-                let target = unless_unchanged!(0x10, false);
-                self.reset_player(usize::from(register - 0x10), clock, target, canvas);
+            0x0d..=0x0f => {
+                self.draw_then_change(PLAYFIELD, target, canvas);
+                self.playfield = with_register(self.playfield, register - 0x0d, value);
             }
-            0x12 | 0x13 => {
-                let target = unless_unchanged!(0x12, false);
-                self.reset_missile(usize::from(register - 0x12), clock, target, canvas);
+            0x10 | 0x11 => self.reset_player(usize::from(register - 0x10), clock, target, canvas),
+            0x12 | 0x13 => self.reset_missile(usize::from(register - 0x12), clock, target, canvas),
+            0x14 => self.reset_ball(clock, target, canvas),
+            0x1b => self.write_grp0(value, target, canvas),
+            0x1c => self.write_grp1(value, target, canvas),
+            0x1d | 0x1e => {
+                let missile = usize::from(register - 0x1d);
+                self.draw_then_change(M0 + missile, target, canvas);
+                self.enam[missile] = has(2);
             }
-            0x14 => {
-                let target = unless_unchanged!(0x14, false);
-                self.reset_ball(clock, target, canvas);
-            }
-            0x1b => {
-                let target = unless_unchanged!(0x1b, value == self.grp[0] && self.grp_delayed[1] == self.grp[1]);
-                self.write_grp0(value, target, canvas);
-            }
-            0x1c => {
-                let copied = self.grp_delayed[0] == self.grp[0] && self.enabl_delayed == self.enabl;
-                let target = unless_unchanged!(0x1c, value == self.grp[1] && copied);
-                self.write_grp1(value, target, canvas);
-            }
-            0x1d => flag!(0x1d, self.enam[0], 2, M0),
-            0x1e => flag!(0x1e, self.enam[1], 2, M1),
             0x1f => {
-                let enabled = value & 2 != 0;
-                let target = unless_unchanged!(0x1f, enabled == self.enabl);
                 if !self.vdelbl {
                     self.draw_then_change(BALL, target, canvas);
                 }
-                self.enabl = enabled;
+                self.enabl = has(2);
             }
-            0x20..=0x24 => {
-                let object = usize::from(register - 0x20);
-                let target = unless_unchanged!(0x20, value >> 4 == self.motions[object]);
-                self.write_motion(object, value >> 4, clock, target, canvas);
+            0x20..=0x24 => self.write_motion(usize::from(register - 0x20), value >> 4, clock, target, canvas),
+            0x25 | 0x26 => {
+                let player = usize::from(register - 0x25);
+                self.draw_then_change(P0 + player, target, canvas);
+                self.vdelp[player] = has(1);
             }
-            0x25 => flag!(0x25, self.vdelp[0], 1, P0),
-            0x26 => flag!(0x26, self.vdelp[1], 1, P1),
-            0x27 => flag!(0x27, self.vdelbl, 1, BALL),
-            0x28 | 0x29 => {
-                let missile = usize::from(register - 0x28);
-                let locked = value & 2 != 0;
-                let target = unless_unchanged!(0x28, locked == self.locked_missile[missile]);
-                self.write_resmp(missile, locked, target, canvas);
+            0x27 => {
+                self.draw_then_change(BALL, target, canvas);
+                self.vdelbl = has(1);
             }
-            0x2a => {
-                let target = unless_unchanged!(0x2a, false);
-                self.write_hmove(clock, target, canvas);
-            }
-            0x2b => {
-                unless_unchanged!(0x2b, self.motions == [0; 5]);
-                self.motions = [0; 5];
-            }
+            0x28 | 0x29 => self.write_resmp(usize::from(register - 0x28), has(2), target, canvas),
+            0x2a => self.write_hmove(clock, target, canvas),
+            0x2b => self.motions = [0; 5],
             0x2c => {
-                let target = unless_unchanged!(0x2c, false);
                 self.catch_up(target, canvas);
                 self.latches = 0;
                 self.collisions_repeat = false;
             }
-            _ => {
-                self.request(clock);
-                return WriteEffect::NONE;
-            }
+            _ => return WriteEffect::NONE,
         }
         canvas.log_write(clock, register, value);
         WriteEffect::NONE
@@ -405,10 +382,10 @@ mod tests {
         let (mut tia, mut frame_buffer) = (Tia::reset(config), FrameBuffer::black(config.height));
         tia.start_frame(0);
         let line = |index: u64| 76 * (FIRST_LINE + index);
-        tia.write(COLUP0, 0x0e, line(0), &mut frame_buffer);
-        tia.write(GRP0, 0x80, line(0) + 3, &mut frame_buffer);
-        tia.write(RESP0, 0, line(1) + first, &mut frame_buffer);
-        tia.write(RESP0, 0, line(2) + second, &mut frame_buffer);
+        tia.write::<COLUP0, _>(0x0e, line(0), &mut frame_buffer);
+        tia.write::<GRP0, _>(0x80, line(0) + 3, &mut frame_buffer);
+        tia.write::<RESP0, _>(0, line(1) + first, &mut frame_buffer);
+        tia.write::<RESP0, _>(0, line(2) + second, &mut frame_buffer);
         tia.request(3 * line(4));
         tia.draw_requested(&mut frame_buffer);
         [2, 3].map(|row| (0..WIDTH).filter(|x| frame_buffer.pixels()[row * WIDTH + x] != 0).collect())

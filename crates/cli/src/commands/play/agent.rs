@@ -86,6 +86,7 @@ impl Session for AgentSession {
         self.episode += 1;
         (self.rollout, self.noise) = start_evaluation_episode(&self.source, self.start_seed, self.episode)?;
         (self.return_raw, self.decision) = (0.0, None);
+        self.policy.begin_episode();
         Ok(())
     }
 
@@ -103,6 +104,9 @@ impl Session for AgentSession {
             self.restart()?;
         }
         let mode = if self.noise_is_on { ActMode::Noisy } else { ActMode::Greedy };
+        if let Some(risk) = self.rollout.true_risk() {
+            self.policy.inform(self.rollout.state(), risk);
+        }
         let decision = self.policy.act(self.rollout.state(), mode, &mut self.noise);
         self.bar_full = (self.bar_full * BAR_DECAY).max(decision.sigma.map_or(0.0, |sigma| f64::from(sigma.abs())));
         self.decision = Some(decision);

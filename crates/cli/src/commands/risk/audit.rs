@@ -17,7 +17,7 @@ use std::path::PathBuf;
     sane risk audit runs/boxing/q-sane/seed-1 --json | jq .judgement.measures\n\n\
     risk(s) = mean discounted return of the best action − mean over all actions; and the probability of losing a life that the \
     best action avoids. Reported: rank correlation and AUC of −|σ| with both, with 95 % intervals, compared with shuffled \
-    σ and with the spread of Q. Written: index.html, audit.md, audit.json, scatter and predictors as SVG and PNG, in the \
+    σ, with the spread of Q, and with what many draws of the noise do: change the action, move Q. Written: index.html, audit.md, audit.json, scatter and predictors as SVG and PNG, in the \
     run's folder risk/audit. Results do not depend on --threads. docs/risk.md explains the numbers.")]
 pub struct Args {
     /// Folder for the result [default: risk/audit in the run folder]
@@ -38,6 +38,9 @@ pub struct Args {
     /// Probability of a random action in a continuation [default: 0 in stochastic worlds, else 0.05]
     #[arg(long, value_name = "P", value_parser = probability)]
     epsilon: Option<f32>,
+    /// Draws of the noise in each state, which show how often it changes the action and how far it moves Q
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    draws: u32,
     /// Whether the evaluation from which the states are sampled is played with noise
     #[arg(long, value_enum, default_value_t = Noise::Off)]
     noise: Noise,
@@ -59,6 +62,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         continuations: args.continuations as usize,
         horizon: args.horizon,
         epsilon: args.epsilon,
+        draws: args.draws as usize,
         threads: args.threads.map_or_else(available, usize::from),
     };
     let bar = output.progress_bar(0, "states");

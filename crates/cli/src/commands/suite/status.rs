@@ -97,9 +97,13 @@ impl ProgressTable {
     /// Prints the update, if there is one, and redraws the table when it is due.
     pub fn show(&mut self, status: &SuiteStatus, update: Option<&Update>) {
         if let Some(update) = update {
+            let print = || match update {
+                Update::Failed { .. } | Update::SetAside { .. } => self.output.warn(update),
+                _ => self.output.note(update),
+            };
             match &self.bars {
-                Some(bars) => bars.suspend(|| self.output.note(update)),
-                None => self.output.note(update),
+                Some(bars) => bars.suspend(print),
+                None => print(),
             }
         }
         let interval = if self.bars.is_some() { DRAW_INTERVAL } else { LOG_INTERVAL };

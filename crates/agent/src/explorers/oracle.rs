@@ -1,0 +1,210 @@
+//! The oracle: SANE with its KL term, its noise decided by the world's true risk, which no other agent sees. It bounds from
+//! above what noise that depends on the state can gain in a world; where even it gains nothing, the world cannot tell agents
+//! apart.
+//!
+//! ```text
+//! σ(s) = u(s)·c(s)      c(s) = risky_noise where the true risk of s exceeds risk_threshold, else 1
+//! ```
+//!
+//! u is the positive output of the module, and the weight of a state's KL is multiplied by c², so that the noise of Q is c·v.
+//! The risk of a state is told when it is about to be acted in, and remembered under a hash of the state, so that states of
+//! the replay have theirs when they are learned from. A state that was never acted in counts as not risky.
+
+use super::sane::{OneState, StateAware, StateAwareNoise, StateRule};
+use super::sane_elbo::{elbo_settings, positive_module};
+use crate::behaviour::{Behaviour, Thompson};
+use crate::config::in_range;
+use crate::explorer::{NamedAgent, Registered, Setting};
+use crate::network::HeadBuilder;
+use crate::perturbation::Perturbation;
+use crate::perturbation_module::{ModuleSettings, Scales};
+use crate::visit_counts::hash;
+use crate::{AgentError, Bound, Noise};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Settings of the oracle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Oracle {
+    /// What the noise is multiplied by in risky states.
+    pub risky_noise: f32,
+    /// True risk above which a state is risky.
+    pub risk_threshold: f32,
+    pub module: ModuleSettings,
+    pub noise: Noise,
+    pub thompson: Thompson,
+    #[serde(flatten)]
+    pub bound: Bound,
+}
+
+impl Default for Oracle {
+    fn default() -> Self {
+        Self {
+            risky_noise: 0.01,
+            risk_threshold: 0.0,
+            module: positive_module(),
+            noise: Noise::default(),
+            thompson: Thompson::Step,
+            bound: Bound::default(),
+        }
+    }
+}
+
+impl Registered for Oracle {
+    const KIND: &'static str = "oracle";
+
+    fn agents() -> Vec<NamedAgent<Self>> {
+        let summary =
+            "sane-elbo with small noise where the true risk is high: a bound, only in worlds that know their risk";
+        vec![NamedAgent { name: "oracle", summary, settings: Self::default() }]
+    }
+
+    fn settings() -> Vec<Setting> {
+        let own = [
+            Setting {
+                key: "risky_noise",
+                meaning: "oracle: factor of the noise in risky states, above 0 and at most 1",
+            },
+            Setting { key: "risk_threshold", meaning: "oracle: true risk above which a state is risky, in [0, 1)" },
+        ];
+        [&own[..], &elbo_settings()].concat()
+    }
+}
+
+impl StateAware for Oracle {
+    fn module_settings(&self) -> &ModuleSettings {
+        &self.module
+    }
+
+    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
+        &mut self.module
+    }
+
+    fn acts_on(&self) -> Thompson {
+        self.thompson
+    }
+
+    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
+        1
+    }
+
+    fn noise_bound(&self) -> Option<&Bound> {
+        Some(&self.bound)
+    }
+
+    fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
+        Some(&mut self.bound)
+    }
+
+    fn check_own(&self) -> Result<(), AgentError> {
+        let (least, most) = (f64::from(f32::MIN_POSITIVE), 1.0 + f64::EPSILON);
+        in_range("exploration.risky_noise", self.risky_noise.into(), least..most, "a number above 0 and at most 1")?;
+        in_range("exploration.risk_threshold", self.risk_threshold.into(), 0.0..1.0, "a number in [0, 1)")
+    }
+
+    fn rule(&self) -> Option<Arc<dyn StateRule>> {
+        Some(Arc::new(SmallWhereRisky { risky_noise: self.risky_noise }))
+    }
+
+    fn memory(&self) -> Option<Box<dyn Behaviour>> {
+        Some(Box::new(RiskyStates::new(self.risk_threshold)))
+    }
+
+    fn asks_for_risk(&self) -> bool {
+        true
+    }
+
+    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        StateAwareNoise::build(self, self.noise, head)
+    }
+}
+
+/// Small noise in risky states.
+#[derive(Debug)]
+struct SmallWhereRisky {
+    risky_noise: f32,
+}
+
+impl StateRule for SmallWhereRisky {
+    fn scales(&self, state: &OneState<'_>) -> Scales {
+        if state.remembered() == RISKY { Scales::of_noise(self.risky_noise) } else { Scales::ONE }
+    }
+}
+
+const RISKY: f32 = 1.0;
+
+/// States whose hashes fall together share an entry.
+const ENTRIES: usize = 1 << 24;
+
+/// Which states are risky: two bits per entry.
+#[derive(Debug, Clone)]
+struct RiskyStates {
+    threshold: f64,
+    /// Sixteen entries each.
+    words: Vec<u32>,
+}
+
+impl RiskyStates {
+    fn new(threshold: f32) -> Self {
+        Self { threshold: f64::from(threshold), words: vec![0; ENTRIES / 16] }
+    }
+
+    /// Word and shift of a state's entry.
+    fn place(state: &[u8]) -> (usize, u32) {
+        let entry = (hash(state) >> 40) as usize % ENTRIES;
+        (entry / 16, 2 * (entry % 16) as u32)
+    }
+}
+
+impl Behaviour for RiskyStates {
+    fn inform(&mut self, state: &[u8], true_risk: f64) {
+        let (word, shift) = Self::place(state);
+        let label = u32::from(self.threshold < true_risk);
+        self.words[word] = self.words[word] & !(0b11 << shift) | label << shift;
+    }
+
+    fn features(&self, state: &[u8], _features: &[f32], out: &mut [f32]) {
+        let (word, shift) = Self::place(state);
+        out[0] = (self.words[word] >> shift & 0b11) as f32;
+    }
+
+    fn memory(&self) -> &[u32] {
+        &self.words
+    }
+
+    fn restore(&mut self, memory: &[u32]) {
+        self.words.copy_from_slice(memory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(states: &RiskyStates, state: &[u8]) -> f32 {
+        let mut out = [0.0];
+        states.features(state, &[], &mut out);
+        out[0]
+    }
+
+    #[test]
+    fn a_state_is_risky_once_it_is_known_to_be_and_until_it_is_known_not_to_be() {
+        let mut states = RiskyStates::new(0.25);
+        assert_eq!(label(&states, &[1, 2]), 0.0);
+        states.inform(&[1, 2], 0.3);
+        states.inform(&[2, 1], 0.2);
+        assert_eq!((label(&states, &[1, 2]), label(&states, &[2, 1])), (RISKY, 0.0));
+        let mut copy = RiskyStates::new(0.25);
+        copy.restore(states.memory());
+        assert_eq!(label(&copy, &[1, 2]), RISKY);
+        states.inform(&[1, 2], 0.0);
+        assert_eq!(label(&states, &[1, 2]), 0.0);
+    }
+
+    #[test]
+    fn no_noise_at_all_is_refused() {
+        let text = Oracle { risky_noise: 0.0, ..Oracle::default() }.check_own().unwrap_err().to_string();
+        assert!(text.starts_with("exploration.risky_noise = 0 "), "{text}");
+    }
+}

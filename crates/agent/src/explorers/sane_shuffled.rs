@@ -1,0 +1,203 @@
+//! The control that tells whether it matters *which* state has which σ: SANE with its KL term, acting with the σ of other
+//! states.
+//!
+//! ```text
+//! acting in s: σ(s') instead of σ(s), s' drawn from the replay;   learning: σ(s) itself
+//! ```
+//!
+//! The module learns as in `sane-elbo`, so that the values of σ are the same ones; they are only given to other states. (If
+//! learning were shuffled, too, the optimum would be one σ for all states, which is another control.) The σ in use are those
+//! of the last batches that were learned from, taken in their order: batches are drawn uniformly from the replay.
+
+use super::sane::{OneState, StateAware, StateAwareNoise, StateRule};
+use super::sane_elbo::{elbo_settings, positive_module};
+use crate::behaviour::{Behaviour, Thompson};
+use crate::explorer::{NamedAgent, Registered, Setting};
+use crate::network::HeadBuilder;
+use crate::perturbation::Perturbation;
+use crate::perturbation::Purpose;
+use crate::perturbation_module::{ModuleSettings, Scales};
+use crate::{AgentError, Bound, Noise};
+use sane_nn::Matrix;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Settings of SANE with shuffled σ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SaneShuffled {
+    pub module: ModuleSettings,
+    pub noise: Noise,
+    pub thompson: Thompson,
+    #[serde(flatten)]
+    pub bound: Bound,
+}
+
+impl Default for SaneShuffled {
+    fn default() -> Self {
+        Self { module: positive_module(), noise: Noise::default(), thompson: Thompson::Step, bound: Bound::default() }
+    }
+}
+
+impl Registered for SaneShuffled {
+    const KIND: &'static str = "sane-shuffled";
+
+    fn agents() -> Vec<NamedAgent<Self>> {
+        let summary = "sane-elbo acting with the σ of other states: a control";
+        vec![NamedAgent { name: "sane-shuffled", summary, settings: Self::default() }]
+    }
+
+    fn settings() -> Vec<Setting> {
+        elbo_settings()
+    }
+}
+
+impl StateAware for SaneShuffled {
+    fn module_settings(&self) -> &ModuleSettings {
+        &self.module
+    }
+
+    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
+        &mut self.module
+    }
+
+    fn acts_on(&self) -> Thompson {
+        self.thompson
+    }
+
+    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
+        1
+    }
+
+    fn noise_bound(&self) -> Option<&Bound> {
+        Some(&self.bound)
+    }
+
+    fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
+        Some(&mut self.bound)
+    }
+
+    fn rule(&self) -> Option<Arc<dyn StateRule>> {
+        Some(Arc::new(OfAnotherState))
+    }
+
+    fn memory(&self) -> Option<Box<dyn Behaviour>> {
+        Some(Box::new(RecentSigmas::new()))
+    }
+
+    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
+        StateAwareNoise::build(self, self.noise, head)
+    }
+}
+
+/// σ of another state when acting.
+#[derive(Debug)]
+struct OfAnotherState;
+
+impl StateRule for OfAnotherState {
+    fn scales(&self, state: &OneState<'_>) -> Scales {
+        let other = state.remembered();
+        match state.inputs.purpose {
+            Purpose::Act if 0.0 < other => Scales { sigma: other / state.sigma, kl: 1.0 },
+            _ => Scales::ONE,
+        }
+    }
+}
+
+/// How many σ are remembered.
+const REMEMBERED: usize = 256;
+
+/// σ of the last states learned from, and which of them is in use.
+#[derive(Debug, Clone)]
+struct RecentSigmas {
+    /// Where the next σ is written, how many there are, which is in use; then the σ as bits.
+    words: Vec<u32>,
+}
+
+const NEXT: usize = 0;
+const COUNT: usize = 1;
+const IN_USE: usize = 2;
+const FIRST: usize = 3;
+
+impl RecentSigmas {
+    fn new() -> Self {
+        Self { words: vec![0; FIRST + REMEMBERED] }
+    }
+}
+
+impl Behaviour for RecentSigmas {
+    fn visit(&mut self, _state: &[u8]) {
+        let count = self.words[COUNT];
+        if 0 < count {
+            self.words[IN_USE] = (self.words[IN_USE] + 1) % count;
+        }
+    }
+
+    fn learned(&mut self, sigma: &Matrix) {
+        for i in 0..sigma.rows() {
+            let next = self.words[NEXT] as usize;
+            self.words[FIRST + next] = sigma.row(i)[0].to_bits();
+            self.words[NEXT] = ((next + 1) % REMEMBERED) as u32;
+            self.words[COUNT] = (self.words[COUNT] + 1).min(REMEMBERED as u32);
+        }
+    }
+
+    /// The σ in use; 0 before the first batch.
+    fn features(&self, _state: &[u8], _features: &[f32], out: &mut [f32]) {
+        out[0] = f32::from_bits(self.words[FIRST + self.words[IN_USE] as usize]);
+    }
+
+    fn memory(&self) -> &[u32] {
+        &self.words
+    }
+
+    fn restore(&mut self, memory: &[u32]) {
+        self.words.copy_from_slice(memory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_use(sigmas: &RecentSigmas) -> f32 {
+        let mut out = [0.0];
+        sigmas.features(&[], &[], &mut out);
+        out[0]
+    }
+
+    fn batch(first: f32) -> Matrix {
+        let mut sigma = Matrix::zeros(100, 1);
+        (0..100).for_each(|i| sigma.row_mut(i)[0] = first + i as f32);
+        sigma
+    }
+
+    #[test]
+    fn every_remembered_sigma_is_used_once_before_any_is_used_again() {
+        let mut sigmas = RecentSigmas::new();
+        sigmas.visit(&[]);
+        assert_eq!(in_use(&sigmas), 0.0);
+        [1.0, 101.0, 201.0].iter().for_each(|first| sigmas.learned(&batch(*first)));
+        let mut used: Vec<f32> = (0..REMEMBERED)
+            .map(|_| {
+                sigmas.visit(&[]);
+                in_use(&sigmas)
+            })
+            .collect();
+        used.sort_by(f32::total_cmp);
+        let newest: Vec<f32> = (0..REMEMBERED).map(|i| (300 - REMEMBERED + 1 + i) as f32).collect();
+        assert_eq!(used, newest);
+    }
+
+    #[test]
+    fn what_is_remembered_survives_a_checkpoint() {
+        let mut sigmas = RecentSigmas::new();
+        sigmas.learned(&batch(5.0));
+        (0..7).for_each(|_| sigmas.visit(&[]));
+        let mut copy = RecentSigmas::new();
+        copy.restore(sigmas.memory());
+        copy.visit(&[]);
+        sigmas.visit(&[]);
+        assert_eq!(in_use(&copy), in_use(&sigmas));
+    }
+}

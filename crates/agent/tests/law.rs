@@ -1,0 +1,130 @@
+//! The law of the bound: where the loss and its KL term balance, σ² = λk₂/(λk₂ + 2V), V the variance of Q that σ = 1 would
+//! give; and with a count-weighted bound the noise of Q falls as 1/√visits. Learned by the real learner, with nothing fitted.
+
+mod oracle;
+
+use oracle::world;
+use sane_agent::{ActMode, AgentConfig, Bound, CountedBy, Exploration, Learner, NetworkSpec, QNoiseUnit, SaneCounts};
+use sane_env::{Action, EnvSpec, FrameSpace, Stream};
+use sane_replay::Batch;
+
+/// The wanted noise of Q.
+const Q_NOISE: f64 = 0.2;
+const STATES: usize = 6;
+const INPUTS: usize = 8;
+const ACTIONS: usize = 2;
+
+fn small_world() -> EnvSpec {
+    world(FrameSpace::vector(INPUTS), 1, ACTIONS)
+}
+
+/// Six states of different norms, without a hidden layer before Q: then V = m(m‖s‖² + 1) exactly, m = E z² = √(2/π).
+fn states() -> Vec<Vec<f32>> {
+    let mut stream = Stream::named(5, "states");
+    let size = |i: usize| 0.5 * 1.6_f32.powi(i as i32);
+    (0..STATES).map(|i| (0..INPUTS).map(|_| size(i) * stream.normal() as f32).collect()).collect()
+}
+
+fn bytes(state: &[f32]) -> Vec<u8> {
+    state.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn variance_at_sigma_one(state: &[f32]) -> f64 {
+    let m = (2.0 / std::f64::consts::PI).sqrt();
+    m * (m * state.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() + 1.0)
+}
+
+/// λk₂ = 2v²
+const LAMBDA_K: f64 = 2.0 * Q_NOISE * Q_NOISE;
+
+fn config(exploration: Exploration) -> AgentConfig {
+    let network = NetworkSpec { convolutions: Vec::new(), hidden: Vec::new(), conv_bias: true };
+    let mut config = AgentConfig { exploration, network, ..AgentConfig::default() };
+    config.optimiser.learning_rate = 2e-3;
+    let bound = config.exploration.bound_mut().unwrap();
+    *bound = Bound { q_noise: Q_NOISE as f32, q_noise_unit: QNoiseUnit::Absolute, ..Bound::default() };
+    if let Some(module) = config.exploration.module_mut() {
+        module.hidden = vec![32];
+    }
+    config
+}
+
+/// σ of each state, averaged in its logarithm over the second half of learning.
+fn learned_sigmas(learner: &mut Learner) -> Vec<f64> {
+    let world = small_world();
+    let mut batch = Batch::new(8 * STATES, world.state_bytes());
+    for (i, place) in batch.states.chunks_exact_mut(world.state_bytes()).enumerate() {
+        place.copy_from_slice(&bytes(&states()[i % STATES]));
+    }
+    for i in 0..batch.size() {
+        batch.actions[i] = Action((i / STATES % ACTIONS) as u16);
+        batch.rewards[i] = 0.3;
+        batch.terminals[i] = true;
+    }
+    let (mut noise, mut policy_noise) = (Stream::named(1, "noise"), Stream::named(1, "act"));
+    let (steps, mut sums) = (6_000, vec![0.0; STATES]);
+    for step in 0..steps {
+        learner.learn(&batch, &mut noise).unwrap();
+        if steps / 2 <= step && step % 10 == 0 {
+            for (sum, state) in sums.iter_mut().zip(states()) {
+                *sum += f64::from(learner.act(&bytes(&state), ActMode::Greedy, &mut policy_noise).sigma.unwrap()).ln();
+            }
+        }
+    }
+    sums.into_iter().map(|sum| (sum / f64::from(steps / 20)).exp()).collect()
+}
+
+#[test]
+fn sigma_follows_the_law_with_nothing_fitted() {
+    for name in ["sane-elbo", "q-sane-elbo"] {
+        let config = config(Exploration::named(name).unwrap());
+        let mut learner = Learner::new(&config, &small_world(), &mut Stream::named(2, "init")).unwrap();
+        for (sigma, state) in learned_sigmas(&mut learner).into_iter().zip(states()) {
+            let predicted = (LAMBDA_K / (LAMBDA_K + 2.0 * variance_at_sigma_one(&state))).sqrt();
+            assert!((sigma / predicted - 1.0).abs() < 0.15, "{name}: σ {sigma}, the law says {predicted}");
+        }
+    }
+}
+
+#[test]
+fn one_sigma_follows_the_law_of_the_mean_variance() {
+    let config = config(Exploration::named("sane-constant-elbo").unwrap());
+    let mut learner = Learner::new(&config, &small_world(), &mut Stream::named(2, "init")).unwrap();
+    let sigma = learned_sigmas(&mut learner)[0];
+    let mean = states().iter().map(|state| variance_at_sigma_one(state)).sum::<f64>() / STATES as f64;
+    let predicted = (LAMBDA_K / (LAMBDA_K + 2.0 * mean)).sqrt();
+    assert!((sigma / predicted - 1.0).abs() < 0.1, "σ {sigma}, the law says {predicted}");
+}
+
+#[test]
+fn noise_of_q_falls_with_the_root_of_the_visits() {
+    let exploration = SaneCounts { counts: CountedBy::States, noise_at_visits: 1.0, ..SaneCounts::default() };
+    let config = config(Exploration::SaneCounts(exploration));
+    let mut learner = Learner::new(&config, &small_world(), &mut Stream::named(2, "init")).unwrap();
+    let visits = |i: usize| 3_usize.pow(i as u32);
+    let mut noise = Stream::named(3, "act");
+    for (i, state) in states().iter().enumerate() {
+        (0..visits(i)).for_each(|_| _ = learner.act(&bytes(state), ActMode::Noisy, &mut noise));
+    }
+    let sigmas = learned_sigmas(&mut learner);
+    let points: Vec<(f64, f64)> = (0..STATES)
+        .map(|i| ((visits(i) as f64).ln(), (sigmas[i] * variance_at_sigma_one(&states()[i]).sqrt()).ln()))
+        .collect();
+    let mean = |pick: fn(&(f64, f64)) -> f64| points.iter().map(pick).sum::<f64>() / STATES as f64;
+    let (x_mean, y_mean) = (mean(|point| point.0), mean(|point| point.1));
+    let covariance: f64 = points.iter().map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
+    let slope = covariance / points.iter().map(|(x, _)| (x - x_mean).powi(2)).sum::<f64>();
+    assert!((slope + 0.5).abs() < 0.06, "slope {slope} through {points:?}");
+}
+
+#[test]
+fn without_the_kl_term_sigma_dies_in_every_state() {
+    let exploration = Exploration::named("sane-softplus").unwrap();
+    let network = NetworkSpec { convolutions: Vec::new(), hidden: Vec::new(), conv_bias: true };
+    let mut config = AgentConfig { exploration, network, ..AgentConfig::default() };
+    config.optimiser.learning_rate = 2e-3;
+    let mut learner = Learner::new(&config, &small_world(), &mut Stream::named(2, "init")).unwrap();
+    for sigma in learned_sigmas(&mut learner) {
+        assert!(sigma < 0.01, "σ {sigma}");
+    }
+}

@@ -112,7 +112,7 @@ pub(super) mod mode {
     pub(crate) trait Mode {
         /// Bytes of the instruction.
         const LENGTH: usize;
-        /// The byte, and [`ONE_CYCLE`] if a page was crossed; none if reading it could have side effects.
+        /// The byte, and `ONE_CYCLE` if a page was crossed; none if reading it could have side effects.
         fn read(board: &mut Board, time: u64, operand: u16) -> Option<(u8, u64)>;
     }
 

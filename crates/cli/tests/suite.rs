@@ -2,10 +2,11 @@
 
 mod process;
 
-use process::{TempFolder, check, sane, stderr, succeed, wait_until};
+use process::{TIMEOUT, TempFolder, check, sane, stderr, succeed, wait_until};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 /// A suite file and the folder in which it is run.
 struct Fixture {
@@ -131,6 +132,128 @@ fn a_killed_run_is_retried_from_its_checkpoint() {
     let timings = fs::read_to_string(suite.run_folder(id).join("timings.jsonl")).unwrap();
     let starts: Vec<&str> = timings.lines().filter(|line| line.contains("process_started")).collect();
     assert!(starts.len() == 2 && !starts[1].contains("\"from_interactions\":0,"), "{starts:?}");
+}
+
+/// A suite of which one evaluation cannot end, since its result cannot be recorded before `release` is called.
+struct HeldEvaluation {
+    suite: Fixture,
+    records: fs::File,
+}
+
+/// The run whose evaluation is held, and the other one.
+const HELD: &str = "risky-road/sane/seed-1";
+const OTHER: &str = "minatar/breakout/sane/seed-1";
+
+impl HeldEvaluation {
+    fn new() -> Self {
+        let suite = Fixture::new(500, "'sane'");
+        fs::create_dir_all(suite.run_folder(HELD)).unwrap();
+        let records = fs::File::create(suite.run_folder(HELD).join("evaluations.jsonl")).unwrap();
+        records.lock().unwrap();
+        Self { suite, records }
+    }
+
+    fn release(&self) {
+        self.records.unlock().unwrap();
+    }
+
+    /// What the process that runs the suite wrote last about the held run.
+    fn written_status(&self) -> serde_json::Value {
+        let text = fs::read_to_string(self.suite.temp.path("runs/suites/tiny/status.json")).unwrap_or_default();
+        let status: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let mut runs = status["runs"].as_array().into_iter().flatten();
+        runs.find(|run| run["run"] == HELD).cloned().unwrap_or_default()
+    }
+
+    /// Starts the suite and kills it, and nothing else, as soon as it has started the evaluation. That is halted before it has
+    /// done much.
+    fn kill_during_evaluation(&self) -> Halted {
+        let mut runner = self.suite.start();
+        let start = Instant::now();
+        let process = loop {
+            assert!(start.elapsed() < TIMEOUT, "the evaluation does not begin");
+            if let Some(process) = evaluation_started_by(runner.id(), HELD) {
+                break process;
+            }
+        };
+        // In this order: a halted process whose parent ends is sent SIGHUP, and woken.
+        runner.kill().unwrap();
+        runner.wait().unwrap();
+        signal(&process, "-STOP");
+        Halted(process)
+    }
+
+    /// Each run has the two evaluations of its agent, without noise and with it, and they are what another evaluation gives.
+    fn check_evaluated_once(&self) {
+        for id in [HELD, OTHER] {
+            let folder = self.suite.run_folder(id);
+            let evaluations = || fs::read_to_string(folder.join("evaluations.jsonl")).unwrap();
+            let once = evaluations();
+            assert_eq!(once.lines().count(), 2, "{id}: {once}");
+            let again = ["eval", folder.to_str().unwrap(), "--interactions", "200"];
+            succeed(&mut self.suite.sane(&again));
+            assert_eq!(evaluations(), [&once[..], &once].concat(), "{id}");
+        }
+    }
+}
+
+/// The id of the process that evaluates this run and was started by process `parent`.
+fn evaluation_started_by(parent: u32, run: &str) -> Option<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    processes.filter(|name| name.parse::<u32>().is_ok()).find(|process| {
+        let read = |file: &str| fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default();
+        let is_child = read("stat").rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+        let command = read("cmdline");
+        is_child == Some(parent) && command.split('\0').nth(1) == Some("eval") && command.contains(run)
+    })
+}
+
+/// A process that was halted; dropping it kills it.
+struct Halted(String);
+
+impl Halted {
+    fn resume(mut self) {
+        signal(&std::mem::take(&mut self.0), "-CONT");
+    }
+}
+
+impl Drop for Halted {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            signal(&self.0, "-KILL");
+        }
+    }
+}
+
+fn signal(process: &str, name: &str) {
+    assert!(Command::new("kill").args([name, process]).status().unwrap().success());
+}
+
+#[test]
+fn a_suite_that_was_killed_during_an_evaluation_waits_for_it_and_evaluates_once() {
+    let held = HeldEvaluation::new();
+    let evaluation = held.kill_during_evaluation();
+    let second = held.suite.start();
+    let waits = || held.written_status()["reason"].as_str().is_some_and(|why| why.starts_with("being evaluated by"));
+    wait_until("the second suite to wait for the evaluation", || {
+        assert_ne!(held.written_status()["state"], "done", "its result cannot have been recorded");
+        waits()
+    });
+    held.release();
+    evaluation.resume();
+    assert!(second.wait_with_output().unwrap().status.success());
+    let status = held.suite.status();
+    assert!(status["runs"].as_array().unwrap().iter().all(|run| run["state"] == "done"), "{status}");
+    held.check_evaluated_once();
+}
+
+#[test]
+fn an_evaluation_that_was_killed_with_its_suite_is_taken_over() {
+    let held = HeldEvaluation::new();
+    drop(held.kill_during_evaluation());
+    held.release();
+    check(&mut held.suite.sane(&["suite", "run", "tiny.toml"]), 0, "done: 2 runs");
+    held.check_evaluated_once();
 }
 
 #[test]

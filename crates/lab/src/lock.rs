@@ -20,6 +20,7 @@ use sane_record::{Disk, RealDisk, open_plain, read_plain_text, replace_file};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -71,12 +72,8 @@ impl FolderLock {
         move_odd_things_aside(&path).map_err(failed)?;
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = open.map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LockError::InUse { folder: folder.into(), holder: written_holder(&mut file) });
-            }
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        if !try_lock_beside_queries(&file).map_err(failed)? {
+            return Err(LockError::InUse { folder: folder.into(), holder: written_holder(&mut file) });
         }
         file.set_len(0)
             .and_then(|()| file.rewind())
@@ -103,9 +100,12 @@ impl FolderLock {
 }
 
 /// Says that a process evaluates the run in a folder; several may at once. It ends with its process.
+///
+/// The process that starts an evaluation hands its own lock down as the standard input of the new one ([`Stdio`]): the
+/// evaluation is announced from the moment it exists, also if the process that started it is killed at once.
 #[derive(Debug)]
 pub struct EvaluationLock {
-    _file: File,
+    file: File,
 }
 
 impl EvaluationLock {
@@ -115,17 +115,49 @@ impl EvaluationLock {
         file.lock_shared().ok()?;
         // Shown to people only.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", this_process()));
-        Some(Self { _file: file })
+        Some(Self { file })
     }
 
     /// A process that evaluates the run in this folder, if any does.
     pub fn holder(folder: &Path) -> Option<String> {
         let mut file = open_plain(&folder.join("evaluating")).ok()?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Some(written_holder(&mut file)),
-            _ => None,
+        // Another query holds it for a moment; to take one for an evaluation would cost no more than a wait.
+        for _ in 0..10 {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => thread::sleep(QUERY_PAUSE),
+                _ => return None,
+            }
         }
+        Some(written_holder(&mut file))
     }
+}
+
+impl From<EvaluationLock> for Stdio {
+    fn from(lock: EvaluationLock) -> Self {
+        lock.file.into()
+    }
+}
+
+/// How often, and after which pause, a lock is tried again that a query holds for a moment.
+const QUERY_RETRIES: u32 = 1_000;
+const QUERY_PAUSE: Duration = Duration::from_millis(2);
+
+/// Locks the file unless a process holds it. Queries, which take a shared lock for a moment, are waited for.
+fn try_lock_beside_queries(file: &File) -> io::Result<bool> {
+    for _ in 0..QUERY_RETRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        match file.try_lock_shared() {
+            Ok(()) => file.unlock()?,
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+        }
+        thread::sleep(QUERY_PAUSE);
+    }
+    Ok(false)
 }
 
 /// Process id and host, as written into locks.
@@ -430,6 +462,39 @@ mod tests {
         drop(second);
         assert_eq!(EvaluationLock::holder(folder.path()), None);
         assert!(EvaluationLock::announce(&folder.path().join("nowhere")).is_none());
+    }
+
+    #[test]
+    fn a_folder_can_be_locked_while_others_ask_who_holds_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(FolderLock::acquire(folder.path()).expect("the folder is free"));
+        let (asking, mut refused) = (AtomicBool::new(true), 0);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while asking.load(Ordering::Relaxed) {
+                        FolderLock::holder(folder.path());
+                    }
+                });
+            }
+            for _ in 0..200 {
+                let file = File::open(folder.path().join("lock")).expect("it was made above");
+                let locked = try_lock_beside_queries(&file).expect("no fault of the disk");
+                refused += u32::from(!locked);
+            }
+            asking.store(false, Ordering::Relaxed);
+        });
+        assert_eq!(refused, 0, "of 200 times");
+    }
+
+    #[test]
+    fn an_evaluation_is_announced_by_the_lock_that_its_process_was_started_with() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let announced = EvaluationLock::announce(folder.path()).expect("writable");
+        let mut child = std::process::Command::new("sleep").arg("100").stdin(announced).spawn().expect("a process");
+        assert!(EvaluationLock::holder(folder.path()).is_some(), "this process holds it no longer, its child does");
+        child.kill().and_then(|()| child.wait()).expect("it runs");
+        assert_eq!(EvaluationLock::holder(folder.path()), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::SuiteError;
 use crate::expand::{Suite, SuiteRun};
 use crate::scheduler::SchedulerOptions;
 use rustix::process::{Pid, Signal, kill_process};
+use sane_lab::EvaluationLock;
 use sane_record::require_plain;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -63,7 +64,7 @@ impl RunProcess {
         // Limits the worker threads of other libraries, those of a Python environment for example.
         command.env("RAYON_NUM_THREADS", &threads).env("OMP_NUM_THREADS", &threads);
         // Its own process group: Ctrl-C reaches the suite alone, which sends each run one signal; a second would kill it.
-        command.process_group(0).stdin(Stdio::null()).stdout(log).stderr(error_log);
+        command.process_group(0).stdin(input(stage, folder)).stdout(log).stderr(error_log);
         let child = command.spawn().map_err(SuiteError::io("start", &options.program))?;
         Ok(Self { stage, child, stop_sent: false, log: path, log_start })
     }
@@ -114,6 +115,13 @@ impl Drop for RunProcess {
             let _ = self.child.wait();
         }
     }
+}
+
+/// Nothing is read from it. An evaluation is announced by it before it begins: if this process is killed, the next one that
+/// runs the suite finds the evaluation at whatever point it is.
+fn input(stage: Stage, folder: &Path) -> Stdio {
+    let announced = (stage == Stage::Evaluate).then(|| EvaluationLock::announce(folder)).flatten();
+    announced.map_or_else(Stdio::null, Stdio::from)
 }
 
 fn arguments(stage: Stage, run: &SuiteRun, folder: &Path, suite: &Suite, options: &SchedulerOptions) -> Vec<String> {

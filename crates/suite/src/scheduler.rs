@@ -139,6 +139,13 @@ fn run_all(
     Ok(scheduler.status)
 }
 
+/// The process that trains or evaluates the run in this folder, as a reason to wait: one of another machine, or one that
+/// outlived the process which started it.
+fn worked_on_elsewhere(folder: &Path) -> Option<String> {
+    let trained = FolderLock::holder(folder).map(|holder| format!("in use by {holder}"));
+    trained.or_else(|| EvaluationLock::holder(folder).map(|holder| format!("being evaluated by {holder}")))
+}
+
 struct Scheduler<'a> {
     folder: SuiteFolder,
     suite: &'a Suite,
@@ -205,10 +212,7 @@ impl Scheduler<'_> {
             }
             let run = &self.suite.runs[index];
             let folder = self.folder.run(run);
-            let holder = FolderLock::holder(&folder).map(|holder| format!("in use by {holder}"));
-            // An evaluation that outlived the process which started it.
-            let evaluated = || EvaluationLock::holder(&folder).map(|holder| format!("being evaluated by {holder}"));
-            if let Some(reason) = holder.or_else(evaluated) {
+            if let Some(reason) = worked_on_elsewhere(&folder) {
                 self.wait(position, reason)?;
                 position += 1;
                 continue;
@@ -277,6 +281,15 @@ impl Scheduler<'_> {
                 }
             }
         };
+        // A training that outlived the process which started it, and took its lock later than it was looked for here: this
+        // attempt is none.
+        if let Some(other) = worked_on_elsewhere(&folder) {
+            let status = &mut self.status.runs[index];
+            status.attempts = status.attempts.saturating_sub(1);
+            (status.state, status.reason) = (RunState::Waiting, Some(other.clone()));
+            self.queue.push((index, Instant::now() + RETRY_DELAY));
+            return self.notify(Update::Waits { run: run.id.clone(), reason: other });
+        }
         if self.status.runs[index].attempts <= self.options.retries {
             let status = &mut self.status.runs[index];
             (status.state, status.reason) = (RunState::Waiting, Some(reason.clone()));

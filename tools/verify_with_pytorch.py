@@ -16,9 +16,11 @@ weight 2v^2/k is recomputed from the unperturbed action values and compared.
 
 Needs: pip install torch numpy safetensors. Agents: eps-greedy, ez-greedy, langevin, bootstrapped, bayes-head, noisynet, sane,
 q-sane (and sane-per-batch, noisynet-per-example, sane-softplus, q-sane-softplus, which differ from them only by what the
-trace holds), sane-elbo, q-sane-elbo, sane-constant-elbo, noisynet-elbo. For langevin the optimiser is Adam's Langevin
-form, written out here, with the noise of the trace; for bootstrapped every head has its own targets, and the trace says
-which head learns from which transition.
+trace holds), sane-visits, q-sane-visits, sane-constant, sane-fixed, and with a KL term sane-elbo, q-sane-elbo,
+sane-constant-elbo, noisynet-elbo, sane-shuffled, sane-gap, sane-counts, oracle. For langevin the optimiser is Adam's
+Langevin form, written out here, with the noise of the trace; for bootstrapped every head has its own targets, and the trace
+says which head learns from which transition. What an agent remembers of states (visits, true risk) is in the trace, too; what
+it makes of that, the factors of sigma and of the weight of a state's KL, is computed here.
 Exit code: 0 all within the tolerance, 1 a mismatch, 2 wrong usage. Not part of the automatic tests.
 """
 
@@ -86,13 +88,33 @@ class Network:
             q = self.head(self.hidden(states), self.clean)
             return q.max(1).values - q.mean(1)
 
-    def sigma(self, h):
+    def scales(self, h, memory):
+        """Factors of sigma(s) and of the weight of its KL [batch, 1], constants for every derivative."""
+        one = torch.ones(h.shape[0], 1)
+        factor = one
+        if self.kind == "sane-gap" and memory["gap"] > 0.0:
+            q = self.head(h, self.clean).detach()
+            factor = 1.0 / (1.0 + (q.max(1).values - q.mean(1)).unsqueeze(1) / memory["gap"])
+        if self.kind == "oracle":
+            risky = memory["true_risk"].unsqueeze(1) > self.exploration["risk_threshold"]
+            factor = torch.where(risky, self.exploration["risky_noise"] * one, one)
+        if self.kind == "sane-counts":
+            return one, self.exploration["noise_at_visits"] / memory["visits"].unsqueeze(1).clamp(min=1.0)
+        return factor, factor ** 2
+
+    def sigma(self, h, memory):
+        if self.kind == "sane-fixed":
+            return torch.full((h.shape[0], 1), self.exploration["sigma"])
+        if self.kind == "sane-constant":
+            return self.p["sigma"].expand(h.shape[0], 1)
         if self.kind == "sane-constant-elbo":
             return (SMALLEST_SIGMA + F.softplus(self.p["sigma_output"] - 3.0)).expand(h.shape[0], 1)
         module = self.exploration["module"]
         x = h.detach() if module["stop_gradient"] else h
         if self.kind.startswith("q-sane"):
             x = torch.cat([x, self.head(h, self.clean).detach()], 1)
+        if module["visit_counts"] or self.kind == "sane-counts":
+            x = torch.cat([x, memory["visits"].log1p().unsqueeze(1)], 1)
         hidden = module["hidden"]
         activation = {"relu": F.relu, "leaky-relu": F.leaky_relu, "tanh": torch.tanh}[module["activation"]]
         for k in range(1, len(hidden) + 2):
@@ -101,22 +123,22 @@ class Network:
                 x = activation(x)
         if module["sigma"] != "linear":
             x = F.softplus(x - 3.0) + (SMALLEST_SIGMA if module["sigma"] == "positive" else 0.0)
-        return x
+        return x * self.scales(h, memory)[0]
 
     def perturbed(self):
         """k, the number of perturbed parameters."""
         return sum(w.numel() + b.numel() for w, b in map(self.clean, range(1, self.layers + 1)))
 
-    def kl(self, sigma):
-        """KL of the perturbed parameters' Gaussian around 0 and the prior N(0, 1), mean over the states of the batch."""
+    def kl(self, sigma, kl_scale):
+        """KL of the perturbed parameters' Gaussian around 0 and the prior N(0, 1), weighted mean over the states of the batch."""
         prior = Normal(0.0, 1.0)
         if self.kind.startswith("noisynet"):
             deviations = [value for name, value in self.p.items() if name.endswith("_sigma")]
             return sum(kl_divergence(Normal(torch.zeros_like(s), s), prior).sum() for s in deviations)
-        return self.perturbed() * kl_divergence(Normal(torch.zeros_like(sigma), sigma), prior).mean()
+        return self.perturbed() * (kl_scale.squeeze(1) * kl_divergence(Normal(torch.zeros_like(sigma), sigma), prior)).mean()
 
-    def forward(self, states, noise):
-        """Q(s, .) [batch, actions] and sigma(s) [batch] or None."""
+    def forward(self, states, noise, memory):
+        """Q(s, .) [batch, actions] and sigma(s) [batch] or None. `memory`: what the agent remembers of these states."""
         h = self.hidden(states)
         if self.kind in ("eps-greedy", "ez-greedy", "langevin", "bayes-head"):
             return self.head(h, self.clean), None
@@ -136,7 +158,7 @@ class Network:
                 return p["weight_mu"] + p["weight_sigma"] * eps_w, p["bias_mu"] + p["bias_sigma"] * eps_b
             return self.head(h, noisy), None
 
-        sigma = self.sigma(h)
+        sigma = self.sigma(h, memory)
 
         def perturbed(k):
             eps_w, eps_b = epsilon(k)
@@ -209,7 +231,8 @@ def verify(path, tolerance):
     agent, steps = metadata["agent"], int(metadata["steps"])
     kind, form = config["exploration"]["kind"], config["exploration"].get("noise", {}).get("form", "factored")
     known = ("eps-greedy", "ez-greedy", "langevin", "bootstrapped", "bayes-head", "noisynet", "sane", "q-sane",
-             "sane-elbo", "q-sane-elbo", "sane-constant-elbo", "noisynet-elbo")
+             "sane-elbo", "q-sane-elbo", "sane-constant-elbo", "noisynet-elbo", "sane-constant", "sane-fixed",
+             "sane-shuffled", "sane-gap", "sane-counts", "oracle")
     supported = kind in known and form == "factored" and config["objective"]["kind"] == "td-error"
     if not supported or config["exploration"].get("q_features") == "noisy" or config["double_q"]:
         sys.exit(f"{path}: agent {agent} is not one this script recomputes")
@@ -234,18 +257,22 @@ def verify(path, tolerance):
     for k in range(steps):
         step = with_prefix(tensors, f"step{k}.")
         with torch.no_grad():
-            q_next, _ = target.forward(step["next_states"], with_prefix(step, "target."))
+            memory = {"gap": bound.gap} | with_prefix(step, "memory.")
+            memory_next = {"gap": bound.gap} | with_prefix(step, "memory_next.")
+            q_next, _ = target.forward(step["next_states"], with_prefix(step, "target."), memory_next)
             # One set of action values per head: [batch, heads, actions].
             future = q_next.unflatten(1, (heads, -1)).max(2).values
             value = step["rewards"].unsqueeze(1) + config["gamma"] * (1 - step["dones"].float().unsqueeze(1)) * future
-        q, sigma = online.forward(step["states"], with_prefix(step, "online."))
+        q, sigma = online.forward(step["states"], with_prefix(step, "online."), memory)
         taken = q.unflatten(1, (heads, -1))[torch.arange(len(q)), :, step["actions"].long()]
         mask = step["weight"] if heads > 1 else torch.ones(len(q), 1)
         loss = (mask * (taken - value) ** 2).mean()
         value = value if heads > 1 else value.squeeze(1)
         weight = bound.weight(online, step["states"])
         if weight is not None:
-            kl = online.kl(sigma)
+            with torch.no_grad():
+                kl_scale = online.scales(online.hidden(step["states"]), memory)[1]
+            kl = online.kl(sigma, kl_scale)
             loss = loss + weight * kl
             if exploration["kl_of_means"]:
                 means = (v for n, v in parameters.items() if not n.endswith("_sigma") and n != "sigma_output")

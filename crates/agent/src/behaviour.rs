@@ -29,6 +29,11 @@ pub trait Behaviour: CloneBehaviour + Debug + Send + Sync {
         None
     }
 
+    /// How often it has seen a state, or states it takes for the same; none where it does not count.
+    fn visits(&self, _state: &[u8], _features: &[f32]) -> Option<u32> {
+        None
+    }
+
     /// Writes what it knows about a state with features h(s), for the perturbation.
     fn features(&self, _state: &[u8], _features: &[f32], _out: &mut [f32]) {}
 

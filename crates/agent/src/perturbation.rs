@@ -192,6 +192,16 @@ pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
         Some(SigmaStats::new((0..sigma.rows()).flat_map(|i| sigma.row(i).iter().copied()), 1.0))
     }
 
+    /// Variance of each output of a dense layer with inputs `x` if σ were 1; none where no single σ scales all layers.
+    fn unit_variance(&self, _x: &[f32]) -> Option<f64> {
+        None
+    }
+
+    /// What the weight of the KL is multiplied by in the first state of the pass.
+    fn kl_scale(&self) -> f64 {
+        1.0
+    }
+
     /// The noise as drawn, for the trace of a learn step.
     fn drawn(&self) -> Option<&PassNoise> {
         None
@@ -249,6 +259,9 @@ pub(crate) trait ScaledNoise: CloneScaled + Debug + Send + Sync {
 
     fn drawn(&self) -> &PassNoise;
 
+    /// Variance of each output of a layer with inputs `x` if σ were 1.
+    fn unit_variance(&self, x: &[f32]) -> f64;
+
     /// y ← W̃ x + b̃ with W̃ = W + σ(s)·ε_w, then ReLU unless the layer is the last.
     fn perturb(&mut self, at: &LayerContext<'_>, sigma: &Matrix, x: &Matrix, y: &mut Matrix);
 
@@ -264,6 +277,11 @@ pub(crate) trait ScaledNoise: CloneScaled + Debug + Send + Sync {
 
     /// Adds the noise's part to `dx`, which holds Wᵀδ.
     fn backward_input(&mut self, at: &LayerContext<'_>, sigma: &Matrix, delta: &Matrix, dx: &mut Matrix);
+}
+
+/// ‖x‖², in f64.
+pub(crate) fn squared_norm(x: &[f32]) -> f64 {
+    x.iter().map(|x| f64::from(*x).powi(2)).sum()
 }
 
 /// Which σ of a state scales layer `k`: the only one, or that of the layer.

@@ -6,7 +6,7 @@
 use crate::Noise;
 use crate::network::Layer;
 use crate::noise::{PassNoise, PassRole};
-use crate::perturbation::{LayerContext, ScaledNoise, noise_shapes, sigma_column};
+use crate::perturbation::{LayerContext, ScaledNoise, noise_shapes, sigma_column, squared_norm};
 use crate::rows::{for_each_row, for_each_row_and_number};
 use sane_nn::{Kernel, Matrix};
 
@@ -96,6 +96,12 @@ impl ScaledNoise for RankOneNoise {
 
     fn drawn(&self) -> &PassNoise {
         &self.noise
+    }
+
+    /// E z_m² (⟨z_l, x⟩ + 1)² = m(m‖x‖² + 1), m = E z² = E|ε| = √(2/π).
+    fn unit_variance(&self, x: &[f32]) -> f64 {
+        let m = std::f64::consts::FRAC_2_PI.sqrt();
+        m * (m * squared_norm(x) + 1.0)
     }
 
     fn perturb(&mut self, at: &LayerContext<'_>, sigma: &Matrix, x: &Matrix, y: &mut Matrix) {

@@ -4,9 +4,10 @@ use crate::behaviour::{Behaviour, Thompson};
 use crate::bound::BoundState;
 use crate::network::Network;
 use crate::noise::PassRole;
+use crate::noise_law::{NoiseLaw, unit_variance};
 use crate::pass::{Element, HeadMode, Memory, Pass};
 use crate::td_target::greedy;
-use crate::{AgentConfig, AgentError, SigmaStats};
+use crate::{AgentConfig, AgentError, Objective, SigmaStats};
 use sane_env::{Action, AgentSteps, EnvSpec, Stream};
 use sane_nn::{Buffer, Kernel, NamedTensor};
 
@@ -154,6 +155,32 @@ impl Policy {
             noise_changed_action: is_noisy && greedy(plain_q) != action,
             random: false,
         }
+    }
+
+    /// What the noise in a state should follow from; none for agents whose noise no single σ(s) scales.
+    pub fn noise_law(&mut self, state: &[u8]) -> Option<NoiseLaw> {
+        self.look_at(state);
+        let Self { network, params, bound, pass, config, .. } = self;
+        let unit_variance = unit_variance(network, params, pass)?;
+        let perturbed = network.perturbed();
+        let weight = match (bound, config.objective) {
+            (Some(bound), _) => Some(bound.kl_weight(perturbed)),
+            (None, Objective::Elbo { kl_weight }) => Some(kl_weight),
+            (None, _) => None,
+        };
+        let kl_weight = weight.map(|weight| f64::from(weight) * perturbed as f64 * pass.perturbation.kl_scale());
+        Some(NoiseLaw { unit_variance, kl_weight })
+    }
+
+    /// How often the agent has seen a state, or states it takes for the same; none for agents that do not count.
+    pub fn visits(&mut self, state: &[u8]) -> Option<u32> {
+        self.look_at(state);
+        self.behaviour.visits(state, &self.pass.features.row(0)[..self.network.feature_width()])
+    }
+
+    /// A pass without noise that no count notices.
+    fn look_at(&mut self, state: &[u8]) {
+        self.act(state, ActMode::Greedy, &mut Stream::named(0, "a greedy decision draws nothing"));
     }
 
     /// What a checkpoint keeps beside the parameters: the behaviour's memory, then the state of the bound, then the draw

@@ -25,6 +25,10 @@ impl Behaviour for VisitCounts {
         self.counters[index] = self.counters[index].saturating_add(1);
     }
 
+    fn visits(&self, state: &[u8], _features: &[f32]) -> Option<u32> {
+        Some(self.counters[self.index(state)])
+    }
+
     /// log(1 + n(s))
     fn features(&self, state: &[u8], _features: &[f32], out: &mut [f32]) {
         out[0] = libm::log1p(f64::from(self.counters[self.index(state)])) as f32;

@@ -49,7 +49,7 @@ fn small(name: &str) -> AgentConfig {
         constant.initial_sigma = 0.3;
     }
     if let Exploration::SaneCounts(counts) = &mut exploration {
-        counts.counts = CountedBy::States;
+        counts.variant.counts = CountedBy::States;
     }
     if let Some(bound) = exploration.bound_mut() {
         bound.q_noise = 1.0;

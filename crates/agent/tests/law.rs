@@ -4,7 +4,10 @@
 mod oracle;
 
 use oracle::world;
-use sane_agent::{ActMode, AgentConfig, Bound, CountedBy, Exploration, Learner, NetworkSpec, QNoiseUnit, SaneCounts};
+use sane_agent::{
+    ActMode, AgentConfig, Bound, CountedBy, Exploration, Learner, NetworkSpec, NoiseForm, QNoiseUnit, SaneCounts,
+    WeightedByVisits,
+};
 use sane_env::{Action, EnvSpec, FrameSpace, Stream};
 use sane_replay::Batch;
 
@@ -98,7 +101,8 @@ fn one_sigma_follows_the_law_of_the_mean_variance() {
 
 #[test]
 fn noise_of_q_falls_with_the_root_of_the_visits() {
-    let exploration = SaneCounts { counts: CountedBy::States, noise_at_visits: 1.0, ..SaneCounts::default() };
+    let variant = WeightedByVisits { counts: CountedBy::States, noise_at_visits: 1.0, ..WeightedByVisits::default() };
+    let exploration = SaneCounts { variant, ..SaneCounts::default() };
     let config = config(Exploration::SaneCounts(exploration));
     let mut learner = Learner::new(&config, &small_world(), &mut Stream::named(2, "init")).unwrap();
     let visits = |i: usize| 3_usize.pow(i as u32);
@@ -127,4 +131,59 @@ fn without_the_kl_term_sigma_dies_in_every_state() {
     for sigma in learned_sigmas(&mut learner) {
         assert!(sigma < 0.01, "σ {sigma}");
     }
+}
+
+#[test]
+fn the_variance_of_q_is_what_weights_and_features_say_to_first_order() {
+    let world = world(FrameSpace::vector(INPUTS), 1, 3);
+    for (name, independent) in [("sane-fixed", false), ("sane-fixed", true), ("sane-elbo", false)] {
+        let mut exploration = Exploration::named(name).unwrap();
+        if let Exploration::SaneFixed(fixed) = &mut exploration {
+            fixed.sigma = 1e-3;
+            if independent {
+                fixed.noise.form = NoiseForm::Independent;
+            }
+        }
+        let network = NetworkSpec { convolutions: Vec::new(), hidden: vec![24, 16], conv_bias: true };
+        let config = AgentConfig { exploration, network, ..AgentConfig::default() };
+        let mut learner = Learner::new(&config, &world, &mut Stream::named(4, "init")).unwrap();
+        if name == "sane-elbo" {
+            // A small σ, so that the first order is all there is.
+            let mut tensors = learner.export();
+            tensors.iter_mut().filter(|t| t.name == "sigma2.bias").for_each(|t| t.values.fill(-4.0));
+            tensors.iter_mut().filter(|t| t.name == "sigma2.weight").for_each(|t| t.values.fill(0.0));
+            learner.import(&tensors).unwrap();
+        }
+        let mut policy = learner.policy();
+        for state in states() {
+            let state = bytes(&state);
+            let law = policy.noise_law(&state).unwrap();
+            let mut noise = Stream::named(6, "draws");
+            let (draws, mut sums, mut sigma) = (4_000, [[0.0; 2]; 3], 0.0);
+            for _ in 0..draws {
+                sigma = f64::from(policy.act(&state, ActMode::Noisy, &mut noise).sigma.unwrap());
+                for (sum, q) in sums.iter_mut().zip(policy.q_values()) {
+                    *sum = [sum[0] + f64::from(*q), sum[1] + f64::from(*q).powi(2)];
+                }
+            }
+            for ([sum, squares], predicted) in sums.iter().zip(&law.unit_variance) {
+                let mean = sum / f64::from(draws);
+                let found = (squares / f64::from(draws) - mean * mean).sqrt() / sigma;
+                assert!((found / predicted.sqrt() - 1.0).abs() < 0.1, "{name}: {found}, formula {}", predicted.sqrt());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_law_of_a_state_is_known_where_one_sigma_scales_its_noise() {
+    let has_law = |name: &str| {
+        let config = AgentConfig::named(name, &small_world()).unwrap();
+        let learner = Learner::new(&config, &small_world(), &mut Stream::named(2, "init")).unwrap();
+        let law = learner.policy().noise_law(&bytes(&states()[0]));
+        (law.is_some(), law.and_then(|law| law.kl_weight).is_some())
+    };
+    assert_eq!(["sane", "sane-fixed"].map(has_law), [(true, false); 2]);
+    assert_eq!(["sane-elbo", "sane-counts", "oracle", "sane-constant-elbo"].map(has_law), [(true, true); 4]);
+    assert_eq!(["noisynet", "eps-greedy", "sane-layerwise", "bootstrapped"].map(has_law), [(false, false); 4]);
 }

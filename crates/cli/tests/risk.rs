@@ -81,6 +81,25 @@ fn an_audit_does_not_depend_on_the_number_of_threads_and_includes_the_true_risk(
 }
 
 #[test]
+fn several_runs_are_audited_each_and_over_seeds_and_what_has_no_noise_is_set_aside() {
+    let temp = TempFolder::new();
+    let runs = ["sane-elbo", "noisynet", "eps-greedy"].map(|agent| trained(&temp, agent));
+    let out = temp.path("over-seeds");
+    let small = ["--states", "20", "--interactions", "200", "--continuations", "2", "--horizon", "5", "--draws", "20"];
+    let mut command = sane(&["risk", "audit", "--json", "-o"]);
+    let printed = succeed(command.arg(&out).args(&runs).args(small));
+    let found: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(found["laws"].as_array().unwrap().len(), 2, "a row per run");
+    assert!(found["laws"][1]["sigma_ratio_median"].is_number() && found["laws"][0]["sigma_ratio_median"].is_null());
+    assert!(found["set_aside"][0]["reason"].as_str().unwrap().starts_with("eps-greedy has no σ(s)"));
+    let names: Vec<String> = files_of(&out).into_iter().map(|(name, _)| name).collect();
+    for name in ["audit.csv", "laws.csv", "laws-risky-road-sane-elbo.png", "predictors-risky-road.svg"] {
+        assert!(names.iter().any(|found| found == name), "{name} is missing in {names:?}");
+    }
+    assert!(runs[0].join("risk/audit/states.csv").exists() && !runs[2].join("risk").exists());
+}
+
+#[test]
 fn a_film_is_a_gif_with_a_picture_per_interaction() {
     let temp = TempFolder::new();
     let run = trained(&temp, "sane");

@@ -50,7 +50,7 @@ pub use event::{
 pub use film::{FILM_VERSION, FilmFrames, FilmHeader, PackedFrames, read_film, write_film};
 pub use jsonl::{JsonlFile, Records, Scan, append_jsonl, digest_of_file, event_kind, read_jsonl, scan_jsonl};
 pub use risk::{
-    ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState,
+    ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState, StateLaw,
     StateNoise,
 };
 pub use run_folders::{FoundRuns, RunSearch, is_moved_aside};

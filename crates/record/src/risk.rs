@@ -110,6 +110,12 @@ pub struct AuditedState {
     /// What the policy's noise does in it, by many draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<StateNoise>,
+    /// How often this very state occurred in the evaluation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits: Option<u64>,
+    /// What the size of the noise in it should follow from, for agents whose noise one σ(s) scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub law: Option<StateLaw>,
     /// Return of the best action minus that of a random one; the best is chosen by the other continuations.
     pub risk_return: f64,
     /// Probability of losing a life (or the game) within the horizon after a random action, minus that after the best.
@@ -128,6 +134,19 @@ pub struct StateNoise {
     /// Share of the perturbation module's hidden units that are active in this state, for agents with a module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_units_share: Option<f64>,
+}
+
+/// What decides the size of the noise in a state, computed from the network's weights and features.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StateLaw {
+    /// V(s): the variance of Q that σ = 1 would give, to first order, mean over the actions.
+    pub unit_variance: f64,
+    /// λ(s)·k₂, the weight of the state's KL times the perturbed parameters, for agents with a KL term.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kl_weight: Option<f64>,
+    /// n(s): visits in training by the agent's own count, for agents that count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_visits: Option<u32>,
 }
 
 /// Outcome of an action over all continuations.

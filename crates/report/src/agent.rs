@@ -122,7 +122,7 @@ fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn label(name: &str, differing: &[String], settings: &Settings) -> String {
+pub(crate) fn label(name: &str, differing: &[String], settings: &Settings) -> String {
     if differing.is_empty() {
         return name.into();
     }

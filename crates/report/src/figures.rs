@@ -155,7 +155,7 @@ fn slug(quantity: Quantity) -> &'static str {
 }
 
 /// A world's name as part of a file name.
-fn file_part(world: &str) -> String {
+pub(crate) fn file_part(world: &str) -> String {
     world.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()
 }
 

@@ -9,6 +9,7 @@
 //!   `rliable`
 //! - [`ranks`], [`spearman`], [`auc`], [`clustered_bootstrap`], [`shuffled`]: whether two lists rise together, with
 //!   intervals for samples that are correlated in time
+//! - [`linear_fit`], [`explained`]: a line through points, and how much it or a prediction explains
 //! - [`number_format`]: numbers as tables and axes show them
 //!
 //! ```
@@ -26,6 +27,7 @@
 
 mod aggregate;
 mod bootstrap;
+mod fit;
 mod improvement;
 pub mod number_format;
 mod profile;
@@ -36,6 +38,7 @@ pub use aggregate::{Aggregate, Scores, interquartile_mean};
 pub use bootstrap::{
     Estimate, LEVEL, Null, RESAMPLINGS, bootstrap, clustered_bootstrap, resampled, resampled_means, shuffled,
 };
+pub use fit::{LinearFit, explained, linear_fit};
 pub use improvement::{improvement, least_p_value, probability_of_improvement};
 pub use profile::{Profile, profile};
 pub use rank::{auc, ranks, spearman};

@@ -10,101 +10,53 @@
 //! The risk of a state is told when it is about to be acted in, and remembered under a hash of the state, so that states of
 //! the replay have theirs when they are learned from. A state that was never acted in counts as not risky.
 
-use super::sane::{OneState, StateAware, StateAwareNoise, StateRule};
-use super::sane_elbo::{elbo_settings, positive_module};
-use crate::behaviour::{Behaviour, Thompson};
+use super::sane::{OneState, StateRule};
+use super::sane_elbo::{Elbo, ElboVariant};
+use crate::AgentError;
+use crate::behaviour::Behaviour;
 use crate::config::in_range;
-use crate::explorer::{NamedAgent, Registered, Setting};
-use crate::network::HeadBuilder;
-use crate::perturbation::Perturbation;
-use crate::perturbation_module::{ModuleSettings, Scales};
+use crate::explorer::Setting;
+use crate::perturbation_module::Scales;
 use crate::visit_counts::hash;
-use crate::{AgentError, Bound, Noise};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Settings of the oracle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Oracle {
+pub type Oracle = Elbo<SmallWhereRisky>;
+
+/// Small noise in risky states.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SmallWhereRisky {
     /// What the noise is multiplied by in risky states.
     pub risky_noise: f32,
     /// True risk above which a state is risky.
     pub risk_threshold: f32,
-    pub module: ModuleSettings,
-    pub noise: Noise,
-    pub thompson: Thompson,
-    #[serde(flatten)]
-    pub bound: Bound,
 }
 
-impl Default for Oracle {
+impl Default for SmallWhereRisky {
     fn default() -> Self {
-        Self {
-            risky_noise: 0.01,
-            risk_threshold: 0.0,
-            module: positive_module(),
-            noise: Noise::default(),
-            thompson: Thompson::Step,
-            bound: Bound::default(),
-        }
+        Self { risky_noise: 0.01, risk_threshold: 0.0 }
     }
 }
 
-impl Registered for Oracle {
-    const KIND: &'static str = "oracle";
+impl ElboVariant for SmallWhereRisky {
+    const NAME: &'static str = "oracle";
+    const SUMMARY: &'static str =
+        "sane-elbo with small noise where the true risk is high: a bound, only in worlds that know their risk";
+    const SETTINGS: &'static [Setting] = &[
+        Setting { key: "risky_noise", meaning: "oracle: factor of the noise in risky states, above 0 and at most 1" },
+        Setting { key: "risk_threshold", meaning: "oracle: true risk above which a state is risky, in [0, 1)" },
+    ];
 
-    fn agents() -> Vec<NamedAgent<Self>> {
-        let summary =
-            "sane-elbo with small noise where the true risk is high: a bound, only in worlds that know their risk";
-        vec![NamedAgent { name: "oracle", summary, settings: Self::default() }]
-    }
-
-    fn settings() -> Vec<Setting> {
-        let own = [
-            Setting {
-                key: "risky_noise",
-                meaning: "oracle: factor of the noise in risky states, above 0 and at most 1",
-            },
-            Setting { key: "risk_threshold", meaning: "oracle: true risk above which a state is risky, in [0, 1)" },
-        ];
-        [&own[..], &elbo_settings()].concat()
-    }
-}
-
-impl StateAware for Oracle {
-    fn module_settings(&self) -> &ModuleSettings {
-        &self.module
-    }
-
-    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
-        &mut self.module
-    }
-
-    fn acts_on(&self) -> Thompson {
-        self.thompson
-    }
-
-    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
-        1
-    }
-
-    fn noise_bound(&self) -> Option<&Bound> {
-        Some(&self.bound)
-    }
-
-    fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
-        Some(&mut self.bound)
-    }
-
-    fn check_own(&self) -> Result<(), AgentError> {
+    fn check(&self) -> Result<(), AgentError> {
         let (least, most) = (f64::from(f32::MIN_POSITIVE), 1.0 + f64::EPSILON);
         in_range("exploration.risky_noise", self.risky_noise.into(), least..most, "a number above 0 and at most 1")?;
         in_range("exploration.risk_threshold", self.risk_threshold.into(), 0.0..1.0, "a number in [0, 1)")
     }
 
     fn rule(&self) -> Option<Arc<dyn StateRule>> {
-        Some(Arc::new(SmallWhereRisky { risky_noise: self.risky_noise }))
+        Some(Arc::new(*self))
     }
 
     fn memory(&self) -> Option<Box<dyn Behaviour>> {
@@ -114,16 +66,6 @@ impl StateAware for Oracle {
     fn asks_for_risk(&self) -> bool {
         true
     }
-
-    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        StateAwareNoise::build(self, self.noise, head)
-    }
-}
-
-/// Small noise in risky states.
-#[derive(Debug)]
-struct SmallWhereRisky {
-    risky_noise: f32,
 }
 
 impl StateRule for SmallWhereRisky {
@@ -204,7 +146,7 @@ mod tests {
 
     #[test]
     fn no_noise_at_all_is_refused() {
-        let text = Oracle { risky_noise: 0.0, ..Oracle::default() }.check_own().unwrap_err().to_string();
+        let text = SmallWhereRisky { risky_noise: 0.0, ..SmallWhereRisky::default() }.check().unwrap_err().to_string();
         assert!(text.starts_with("exploration.risky_noise = 0 "), "{text}");
     }
 }

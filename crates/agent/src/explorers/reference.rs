@@ -13,7 +13,9 @@ use crate::explorer::{NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer, dense_parameters};
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
-use crate::perturbation::{KlTerm, LayerContext, Perturbation, ScaledNoise, StateInputs, noise_shapes, sigma_column};
+use crate::perturbation::{
+    KlTerm, LayerContext, Perturbation, ScaledNoise, StateInputs, noise_shapes, sigma_column, squared_norm,
+};
 use crate::perturbation_module::{ModuleSettings, PerturbationModule, SigmaStats};
 use crate::{AgentError, Noise};
 use sane_nn::{Dense, DenseUpdate, Head, Kernel, LANES, Matrix};
@@ -230,6 +232,11 @@ impl ScaledNoise for ScaledIndependent {
 
     fn drawn(&self) -> &PassNoise {
         &self.0.noise
+    }
+
+    /// E (⟨ε, x⟩ + ε_b)² = ‖x‖² + 1
+    fn unit_variance(&self, x: &[f32]) -> f64 {
+        squared_norm(x) + 1.0
     }
 
     fn perturb(&mut self, at: &LayerContext<'_>, sigma: &Matrix, x: &Matrix, y: &mut Matrix) {

@@ -552,6 +552,14 @@ impl Perturbation for StateAwareNoise {
     fn sigma_stats(&self) -> Option<SigmaStats> {
         Some(self.module.sigma_stats())
     }
+
+    fn unit_variance(&self, x: &[f32]) -> Option<f64> {
+        (self.perturbed.len() == 1).then(|| self.noise.unit_variance(x))
+    }
+
+    fn kl_scale(&self) -> f64 {
+        self.module.scales.first().map_or(1.0, |scales| f64::from(scales.kl))
+    }
 }
 
 #[cfg(test)]

@@ -328,4 +328,8 @@ impl Perturbation for ConstantNoise {
     fn sigma(&self) -> Option<&Matrix> {
         Some(&self.sigma)
     }
+
+    fn unit_variance(&self, x: &[f32]) -> Option<f64> {
+        Some(self.noise.unit_variance(x))
+    }
 }

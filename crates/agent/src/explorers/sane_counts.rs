@@ -8,16 +8,14 @@
 //! pseudo-count: the visits of states whose features h(s) have the same SimHash (Charikar 2002; Tang et al. 2017), the signs of
 //! a fixed random projection. The module also reads log(1 + n(s)), without which no function of h(s) could follow counts.
 
-use super::sane::{OneState, StateAware, StateAwareNoise, StateRule};
-use super::sane_elbo::{elbo_settings, positive_module};
-use crate::behaviour::{Behaviour, Thompson};
+use super::sane::{OneState, StateRule};
+use super::sane_elbo::{Elbo, ElboVariant};
+use crate::AgentError;
+use crate::behaviour::Behaviour;
 use crate::config::in_range;
-use crate::explorer::{NamedAgent, Registered, Setting};
-use crate::network::HeadBuilder;
-use crate::perturbation::Perturbation;
-use crate::perturbation_module::{ModuleSettings, Scales};
+use crate::explorer::Setting;
+use crate::perturbation_module::Scales;
 use crate::visit_counts::hash;
-use crate::{AgentError, Bound, Noise};
 use sane_env::Stream;
 use sane_nn::Kernel;
 use serde::{Deserialize, Serialize};
@@ -25,116 +23,51 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 /// Settings of SANE with a count-weighted bound.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SaneCounts {
+pub type SaneCounts = Elbo<WeightedByVisits>;
+
+/// The KL of a state weighs κ/n(s).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WeightedByVisits {
     /// What is counted.
     pub counts: CountedBy,
     /// Bits of a hash; 2^bits counters are kept.
     pub hash_bits: u32,
     /// κ: visits after which the noise of Q is `q_noise`.
     pub noise_at_visits: f32,
-    pub module: ModuleSettings,
-    pub noise: Noise,
-    pub thompson: Thompson,
-    #[serde(flatten)]
-    pub bound: Bound,
 }
 
-impl Default for SaneCounts {
+impl Default for WeightedByVisits {
     fn default() -> Self {
-        Self {
-            counts: CountedBy::Features,
-            hash_bits: 18,
-            noise_at_visits: 10.0,
-            module: positive_module(),
-            noise: Noise::default(),
-            thompson: Thompson::Step,
-            bound: Bound::default(),
-        }
+        Self { counts: CountedBy::Features, hash_bits: 18, noise_at_visits: 10.0 }
     }
 }
 
-impl Registered for SaneCounts {
-    const KIND: &'static str = "sane-counts";
+impl ElboVariant for WeightedByVisits {
+    const NAME: &'static str = "sane-counts";
+    const SUMMARY: &'static str = "SANE with a KL term weighted by 1/visits: noise of Q that falls as 1/√n(s)";
+    const SETTINGS: &'static [Setting] = &[
+        Setting {
+            key: "counts",
+            meaning: "sane-counts: what is counted: features (SimHash of h(s)) or states (exact, in small worlds)",
+        },
+        Setting { key: "hash_bits", meaning: "sane-counts: bits of a hash, 4 to 24; 2^bits counters are kept" },
+        Setting { key: "noise_at_visits", meaning: "sane-counts: visits after which the noise of Q is q_noise" },
+    ];
 
-    fn agents() -> Vec<NamedAgent<Self>> {
-        let summary = "SANE with a KL term weighted by 1/visits: noise of Q that falls as 1/√n(s)";
-        vec![NamedAgent { name: "sane-counts", summary, settings: Self::default() }]
-    }
-
-    fn settings() -> Vec<Setting> {
-        let own = [
-            Setting {
-                key: "counts",
-                meaning: "sane-counts: what is counted: features (SimHash of h(s)) or states (exact, in small worlds)",
-            },
-            Setting { key: "hash_bits", meaning: "sane-counts: bits of a hash, 4 to 24; 2^bits counters are kept" },
-            Setting { key: "noise_at_visits", meaning: "sane-counts: visits after which the noise of Q is q_noise" },
-        ];
-        [&own[..], &elbo_settings()].concat()
-    }
-}
-
-impl StateAware for SaneCounts {
-    fn module_settings(&self) -> &ModuleSettings {
-        &self.module
-    }
-
-    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
-        &mut self.module
-    }
-
-    fn acts_on(&self) -> Thompson {
-        self.thompson
-    }
-
-    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
-        1
-    }
-
-    fn noise_bound(&self) -> Option<&Bound> {
-        Some(&self.bound)
-    }
-
-    fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
-        Some(&mut self.bound)
-    }
-
-    fn check_own(&self) -> Result<(), AgentError> {
+    fn check(&self) -> Result<(), AgentError> {
         in_range("exploration.hash_bits", self.hash_bits.into(), 4.0..25.0, "a whole number from 4 to 24")?;
         let above_zero = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
         in_range("exploration.noise_at_visits", self.noise_at_visits.into(), above_zero, "a number above 0")
     }
 
     fn rule(&self) -> Option<Arc<dyn StateRule>> {
-        Some(Arc::new(WeightedByVisits { noise_at_visits: self.noise_at_visits }))
+        Some(Arc::new(*self))
     }
 
     fn memory(&self) -> Option<Box<dyn Behaviour>> {
         Some(Box::new(HashedVisits::new(self.counts, self.hash_bits)))
     }
-
-    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        StateAwareNoise::build(self, self.noise, head)
-    }
-}
-
-/// What a visit is a visit of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CountedBy {
-    /// All states whose features have the same SimHash. Features are learned, so that a state's hash can change.
-    #[default]
-    Features,
-    /// The state itself, by a hash of its bytes.
-    States,
-}
-
-/// The KL of a state weighs κ/n(s).
-#[derive(Debug)]
-struct WeightedByVisits {
-    noise_at_visits: f32,
 }
 
 impl StateRule for WeightedByVisits {
@@ -151,6 +84,17 @@ impl StateRule for WeightedByVisits {
     fn scales(&self, state: &OneState<'_>) -> Scales {
         Scales { sigma: 1.0, kl: self.noise_at_visits / state.remembered().max(1.0) }
     }
+}
+
+/// What a visit is a visit of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountedBy {
+    /// All states whose features have the same SimHash. Features are learned, so that a state's hash can change.
+    #[default]
+    Features,
+    /// The state itself, by a hash of its bytes.
+    States,
 }
 
 /// Visits under hashes of states or of their features.
@@ -208,6 +152,10 @@ impl Behaviour for HashedVisits {
             let counter = self.counter(&[], features);
             self.counters[counter] = self.counters[counter].saturating_add(1);
         }
+    }
+
+    fn visits(&self, state: &[u8], features: &[f32]) -> Option<u32> {
+        Some(self.counters[self.counter(state, features)])
     }
 
     /// n(s)
@@ -270,7 +218,7 @@ mod tests {
     #[test]
     fn hashes_that_cannot_be_are_refused() {
         for hash_bits in [3, 25] {
-            let text = SaneCounts { hash_bits, ..SaneCounts::default() }.check_own().unwrap_err().to_string();
+            let text = WeightedByVisits { hash_bits, ..WeightedByVisits::default() }.check().unwrap_err().to_string();
             assert!(text.starts_with("exploration.hash_bits = "), "{text}");
         }
     }

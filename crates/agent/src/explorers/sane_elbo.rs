@@ -7,37 +7,34 @@
 //! Without the second term the optimum is σ ≡ 0. With it, σ(s)²·V(s) = v² wherever V ≫ v², V the variance of Q that σ = 1
 //! would give: the noise of Q has the wanted size v in every state, and whether it changes the action depends on the gap
 //! between the action values. The forward and backward passes are those of `sane.rs`; λ is in `bound.rs`.
+//!
+//! [`Elbo`] holds what all agents of this kind share; in what each differs is an [`ElboVariant`], here those that differ in
+//! nothing but what the module reads, the others in `sane_counts.rs`, `sane_gap.rs`, `sane_shuffled.rs` and `oracle.rs`.
 
-use super::sane::{StateAware, StateAwareNoise};
-use crate::behaviour::Thompson;
+use super::sane::{StateAware, StateAwareNoise, StateRule};
+use crate::behaviour::{Behaviour, Thompson};
 use crate::explorer::{NamedAgent, Registered, Setting};
 use crate::network::HeadBuilder;
 use crate::perturbation::{Perturbation, QValuesRead};
 use crate::perturbation_module::{ModuleSettings, SigmaForm};
 use crate::{AgentError, Bound, Noise};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+use std::sync::Arc;
 
 /// Settings of simple-SANE with its KL term.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SaneElbo {
-    pub module: ModuleSettings,
-    pub noise: Noise,
-    pub thompson: Thompson,
-    #[serde(flatten)]
-    pub bound: Bound,
-}
-
-impl Default for SaneElbo {
-    fn default() -> Self {
-        Self { module: positive_module(), noise: Noise::default(), thompson: Thompson::Step, bound: Bound::default() }
-    }
-}
+pub type SaneElbo = Elbo<ReadsFeatures>;
 
 /// Settings of Q-SANE with its KL term.
+pub type QSaneElbo = Elbo<ReadsQValues>;
+
+/// Settings of an agent with a perturbation module and a KL term; `Variant` are those that only it has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct QSaneElbo {
+#[serde(default, deny_unknown_fields, bound = "Variant: ElboVariant")]
+pub struct Elbo<Variant> {
+    #[serde(flatten)]
+    pub variant: Variant,
     pub module: ModuleSettings,
     pub noise: Noise,
     pub thompson: Thompson,
@@ -45,79 +42,95 @@ pub struct QSaneElbo {
     pub bound: Bound,
 }
 
-impl Default for QSaneElbo {
+/// In what an agent with a module and a KL term differs from `sane-elbo`; its fields are settings of the agent.
+pub(super) trait ElboVariant:
+    Debug + Clone + PartialEq + Default + Send + Sync + Serialize + DeserializeOwned + 'static
+{
+    /// The agent, as typed on the command line and in configuration files.
+    const NAME: &'static str;
+
+    /// What it is, in one line.
+    const SUMMARY: &'static str;
+
+    /// What its fields mean.
+    const SETTINGS: &'static [Setting] = &[];
+
+    /// Validates them.
+    fn check(&self) -> Result<(), AgentError> {
+        Ok(())
+    }
+
+    /// Which action values the module reads beside h(s).
+    fn q_values(&self) -> QValuesRead {
+        QValuesRead::None
+    }
+
+    /// What scales σ(s) beside the module.
+    fn rule(&self) -> Option<Arc<dyn StateRule>> {
+        None
+    }
+
+    /// What it remembers of states.
+    fn memory(&self) -> Option<Box<dyn Behaviour>> {
+        None
+    }
+
+    /// Whether it asks the world for the true risk.
+    fn asks_for_risk(&self) -> bool {
+        false
+    }
+}
+
+/// The module reads h(s).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReadsFeatures {}
+
+impl ElboVariant for ReadsFeatures {
+    const NAME: &'static str = "sane-elbo";
+    const SUMMARY: &'static str = "SANE with its KL term: a positive σ(s), and noise of Q of a chosen size (q_noise)";
+}
+
+/// The module reads h(s) and Q̄(s, ·).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReadsQValues {}
+
+impl ElboVariant for ReadsQValues {
+    const NAME: &'static str = "q-sane-elbo";
+    const SUMMARY: &'static str = "Q-SANE with its KL term: its module also reads the unperturbed action values";
+
+    fn q_values(&self) -> QValuesRead {
+        QValuesRead::Clean
+    }
+}
+
+impl<Variant: ElboVariant> Default for Elbo<Variant> {
     fn default() -> Self {
-        Self { module: positive_module(), noise: Noise::default(), thompson: Thompson::Step, bound: Bound::default() }
+        Self {
+            variant: Variant::default(),
+            // A σ that a KL term can bear.
+            module: ModuleSettings { sigma: SigmaForm::Positive, ..ModuleSettings::default() },
+            noise: Noise::default(),
+            thompson: Thompson::Step,
+            bound: Bound::default(),
+        }
     }
 }
 
-/// A module whose σ a KL term can bear.
-pub(super) fn positive_module() -> ModuleSettings {
-    ModuleSettings { sigma: SigmaForm::Positive, ..ModuleSettings::default() }
-}
-
-/// The settings of an agent with a module and a KL term.
-pub(super) fn elbo_settings() -> Vec<Setting> {
-    [&Bound::SETTINGS[..], &ModuleSettings::SETTINGS, &Noise::SETTINGS].concat()
-}
-
-impl Registered for SaneElbo {
-    const KIND: &'static str = "sane-elbo";
+impl<Variant: ElboVariant> Registered for Elbo<Variant> {
+    const KIND: &'static str = Variant::NAME;
 
     fn agents() -> Vec<NamedAgent<Self>> {
-        let summary = "SANE with its KL term: a positive σ(s), and noise of Q of a chosen size (q_noise)";
-        vec![NamedAgent { name: "sane-elbo", summary, settings: Self::default() }]
+        vec![NamedAgent { name: Variant::NAME, summary: Variant::SUMMARY, settings: Self::default() }]
     }
 
     fn settings() -> Vec<Setting> {
-        elbo_settings()
+        [Variant::SETTINGS, &Bound::SETTINGS, &ModuleSettings::SETTINGS, &Noise::SETTINGS].concat()
     }
 }
 
-impl Registered for QSaneElbo {
-    const KIND: &'static str = "q-sane-elbo";
-
-    fn agents() -> Vec<NamedAgent<Self>> {
-        let summary = "Q-SANE with its KL term: its module also reads the unperturbed action values";
-        vec![NamedAgent { name: "q-sane-elbo", summary, settings: Self::default() }]
-    }
-
-    fn settings() -> Vec<Setting> {
-        elbo_settings()
-    }
-}
-
-impl StateAware for SaneElbo {
-    fn module_settings(&self) -> &ModuleSettings {
-        &self.module
-    }
-
-    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
-        &mut self.module
-    }
-
-    fn acts_on(&self) -> Thompson {
-        self.thompson
-    }
-
-    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
-        1
-    }
-
-    fn noise_bound(&self) -> Option<&Bound> {
-        Some(&self.bound)
-    }
-
-    fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
-        Some(&mut self.bound)
-    }
-
-    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        StateAwareNoise::build(self, self.noise, head)
-    }
-}
-
-impl StateAware for QSaneElbo {
+impl<Variant: ElboVariant> StateAware for Elbo<Variant> {
     fn module_settings(&self) -> &ModuleSettings {
         &self.module
     }
@@ -131,7 +144,7 @@ impl StateAware for QSaneElbo {
     }
 
     fn q_values(&self) -> QValuesRead {
-        QValuesRead::Clean
+        self.variant.q_values()
     }
 
     fn sigmas(&self, _dense_widths: &[usize]) -> usize {
@@ -144,6 +157,22 @@ impl StateAware for QSaneElbo {
 
     fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
         Some(&mut self.bound)
+    }
+
+    fn rule(&self) -> Option<Arc<dyn StateRule>> {
+        self.variant.rule()
+    }
+
+    fn memory(&self) -> Option<Box<dyn Behaviour>> {
+        self.variant.memory()
+    }
+
+    fn check_own(&self) -> Result<(), AgentError> {
+        self.variant.check()
+    }
+
+    fn asks_for_risk(&self) -> bool {
+        self.variant.asks_for_risk()
     }
 
     fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
@@ -160,7 +189,7 @@ mod tests {
     #[test]
     fn a_sigma_that_may_vanish_is_refused() {
         for sigma in [SigmaForm::Linear, SigmaForm::Softplus] {
-            let module = ModuleSettings { sigma, ..positive_module() };
+            let module = ModuleSettings { sigma, ..ModuleSettings::default() };
             let text = SaneElbo { module, ..SaneElbo::default() }.check().unwrap_err().to_string();
             assert!(text.starts_with("exploration.module.sigma = "), "{text}");
         }

@@ -9,90 +9,35 @@
 //! learning were shuffled, too, the optimum would be one σ for all states, which is another control.) The σ in use are those
 //! of the last batches that were learned from, taken in their order: batches are drawn uniformly from the replay.
 
-use super::sane::{OneState, StateAware, StateAwareNoise, StateRule};
-use super::sane_elbo::{elbo_settings, positive_module};
-use crate::behaviour::{Behaviour, Thompson};
-use crate::explorer::{NamedAgent, Registered, Setting};
-use crate::network::HeadBuilder;
-use crate::perturbation::Perturbation;
+use super::sane::{OneState, StateRule};
+use super::sane_elbo::{Elbo, ElboVariant};
+use crate::behaviour::Behaviour;
 use crate::perturbation::Purpose;
-use crate::perturbation_module::{ModuleSettings, Scales};
-use crate::{AgentError, Bound, Noise};
+use crate::perturbation_module::Scales;
 use sane_nn::Matrix;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Settings of SANE with shuffled σ.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SaneShuffled {
-    pub module: ModuleSettings,
-    pub noise: Noise,
-    pub thompson: Thompson,
-    #[serde(flatten)]
-    pub bound: Bound,
-}
+pub type SaneShuffled = Elbo<OfAnotherState>;
 
-impl Default for SaneShuffled {
-    fn default() -> Self {
-        Self { module: positive_module(), noise: Noise::default(), thompson: Thompson::Step, bound: Bound::default() }
-    }
-}
+/// σ of another state when acting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OfAnotherState {}
 
-impl Registered for SaneShuffled {
-    const KIND: &'static str = "sane-shuffled";
-
-    fn agents() -> Vec<NamedAgent<Self>> {
-        let summary = "sane-elbo acting with the σ of other states: a control";
-        vec![NamedAgent { name: "sane-shuffled", summary, settings: Self::default() }]
-    }
-
-    fn settings() -> Vec<Setting> {
-        elbo_settings()
-    }
-}
-
-impl StateAware for SaneShuffled {
-    fn module_settings(&self) -> &ModuleSettings {
-        &self.module
-    }
-
-    fn module_settings_mut(&mut self) -> &mut ModuleSettings {
-        &mut self.module
-    }
-
-    fn acts_on(&self) -> Thompson {
-        self.thompson
-    }
-
-    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
-        1
-    }
-
-    fn noise_bound(&self) -> Option<&Bound> {
-        Some(&self.bound)
-    }
-
-    fn noise_bound_mut(&mut self) -> Option<&mut Bound> {
-        Some(&mut self.bound)
-    }
+impl ElboVariant for OfAnotherState {
+    const NAME: &'static str = "sane-shuffled";
+    const SUMMARY: &'static str = "sane-elbo acting with the σ of other states: a control";
 
     fn rule(&self) -> Option<Arc<dyn StateRule>> {
-        Some(Arc::new(OfAnotherState))
+        Some(Arc::new(*self))
     }
 
     fn memory(&self) -> Option<Box<dyn Behaviour>> {
         Some(Box::new(RecentSigmas::new()))
     }
-
-    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        StateAwareNoise::build(self, self.noise, head)
-    }
 }
-
-/// σ of another state when acting.
-#[derive(Debug)]
-struct OfAnotherState;
 
 impl StateRule for OfAnotherState {
     fn scales(&self, state: &OneState<'_>) -> Scales {

@@ -129,10 +129,10 @@ impl Inputs<'_> {
             Exploration::SaneGap(_) if 0.0 < self.gap_before.0 => {
                 of_noise(1.0 / (1.0 + self.model.gap(params, state) / self.gap_before.0))
             }
-            Exploration::Oracle(oracle) if (self.is_risky)(state) => of_noise(f64::from(oracle.risky_noise)),
+            Exploration::Oracle(oracle) if (self.is_risky)(state) => of_noise(f64::from(oracle.variant.risky_noise)),
             Exploration::SaneCounts(counts) => {
                 let visits = self.log_visits.map_or(0.0, |log_visits| log_visits(state).exp_m1());
-                (1.0, f64::from(counts.noise_at_visits) / visits.max(1.0))
+                (1.0, f64::from(counts.variant.noise_at_visits) / visits.max(1.0))
             }
             _ => (1.0, 1.0),
         }

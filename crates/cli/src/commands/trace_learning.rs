@@ -5,7 +5,7 @@ use crate::failure::Outcome;
 use crate::output::Output;
 use anyhow::Context;
 use safetensors::tensor::{Dtype, TensorView};
-use sane_agent::{AgentConfig, Learner, NamedTensor};
+use sane_agent::{ActMode, AgentConfig, Learner, NamedTensor, Policy};
 use sane_env::{Action, Element, EnvSpec, Stream};
 use sane_replay::Batch;
 use std::collections::HashMap;
@@ -26,6 +26,9 @@ use std::path::PathBuf;
   step{k}.q [batch, actions], .sigma [batch], .target_value [batch], .loss []
       and with a KL term .kl_sigma [], its part of the loss
       with K heads: q [batch, K·actions], target_value and weight [batch, K]
+  step{k}.memory.visits, .memory.true_risk [batch], and the same under .memory_next.
+      what the agent remembers of the states, for agents that count or know a risk;
+      visits as the online network sees them, and of s' as the target network does
   step{k}.langevin.*
       the normal numbers of a Langevin step, by the names of the parameters
 The target network starts with different parameters, so that confusing the two networks would show. Batches are random; \
@@ -71,15 +74,21 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     file.add_all("initial.target.", learner.export_target());
     let mut batches = Stream::named(args.seed, "batches");
     let mut noise = Stream::named(args.seed, "noise");
+    let mut memories = Stream::named(args.seed, "memories");
     let mut batch = Batch::new(args.batch_size as usize, world.state_bytes());
     let progress = output.progress_bar(u64::from(args.steps), "learn steps");
     for k in 0..args.steps {
         fill_at_random(&mut batch, &world, &mut batches);
+        let mut remembered = remember(&mut learner, &batch, &mut memories)?;
         for _ in 1..MAX_TRIES {
             if is_clear_of_kinks(&learner, &batch, &noise, &mut batches)? {
                 break;
             }
             fill_at_random(&mut batch, &world, &mut batches);
+            remembered = remember(&mut learner, &batch, &mut memories)?;
+        }
+        for (name, values) in &remembered {
+            file.add_floats(format!("step{k}.{name}"), vec![values.len()], values);
         }
         let stats = learner.learn(&batch, &mut noise)?;
         file.add_batch(k, &batch, &world);
@@ -104,6 +113,40 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         bytes.len() as f64 / 1e6
     ));
     Ok(())
+}
+
+/// Lets an agent that remembers states meet those of the batch: it acts in some of them up to three times, and is told a risk
+/// of each. Returns what it then remembers, by name.
+fn remember(
+    learner: &mut Learner,
+    batch: &Batch,
+    stream: &mut Stream,
+) -> anyhow::Result<Vec<(&'static str, Vec<f32>)>> {
+    let bytes = batch.states.len() / batch.size();
+    let states = || batch.states.chunks_exact(bytes);
+    let next_states = || batch.next_states.chunks_exact(bytes);
+    let mut remembered = Vec::new();
+    if learner.config().exploration.reads_true_risk() {
+        let mut tell = |state: &[u8]| {
+            let risk = if stream.below(2) == 0 { 0.0 } else { 1.0 };
+            learner.inform(state, risk);
+            risk as f32
+        };
+        remembered.push(("memory.true_risk", states().map(&mut tell).collect()));
+        remembered.push(("memory_next.true_risk", next_states().map(&mut tell).collect()));
+    }
+    if learner.policy().visits(&batch.states[..bytes]).is_some() {
+        for state in states() {
+            (0..stream.below(4)).for_each(|_| _ = learner.act(state, ActMode::Noisy, stream));
+        }
+        // Counts can depend on features, which are the target network's for s'.
+        let (mut online, mut target) = (learner.policy(), learner.policy());
+        target.import(&learner.export_target())?;
+        let count = |policy: &mut Policy, state: &[u8]| policy.visits(state).unwrap_or(0) as f32;
+        remembered.push(("memory.visits", states().map(|state| count(&mut online, state)).collect()));
+        remembered.push(("memory_next.visits", next_states().map(|state| count(&mut target, state)).collect()));
+    }
+    Ok(remembered)
 }
 
 /// A batch is drawn at most this often.

@@ -10,7 +10,9 @@ use crate::evaluate::single_threaded;
 use crate::interaction::Rollout;
 use sane_agent::{ActMode, Policy};
 use sane_env::{Action, Environment, FrameStack, Stream, WorldFault};
-use sane_record::{ActionFutures, AuditSettings, AuditedState, RiskAudit, SeenState, StateNoise};
+use sane_record::{ActionFutures, AuditSettings, AuditedState, RiskAudit, SeenState, StateLaw, StateNoise};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -59,8 +61,10 @@ pub fn audit(
     }
     let has_chance = world.reseed(&mut Stream::named(0, "asked only"));
     let mut samples = Vec::new();
+    let mut visits = Visits::default();
     let mut sample_points = sample_points(probe.start_seed, wanted).into_iter().peekable();
     let observed = probe.observe(wanted.interactions, |view, state, before| {
+        visits.add(view.state);
         if sample_points.next_if_eq(&before).is_some() {
             let mut stack = FrameStack::new(view.world.spec());
             view.state.chunks_exact(view.world.spec().frame.bytes()).for_each(|frame| stack.push(frame));
@@ -78,7 +82,7 @@ pub fn audit(
         rewards: config.replay.rewards,
         epsilon,
     };
-    let Some(states) = all_futures(probe, samples, &settings, wanted, progress)? else { return Ok(None) };
+    let Some(states) = all_futures(probe, samples, &visits, &settings, wanted, progress)? else { return Ok(None) };
     let settings = AuditSettings {
         continuations: settings.continuations,
         horizon_interactions: settings.horizon,
@@ -88,6 +92,26 @@ pub fn audit(
         world_has_chance: has_chance,
     };
     Ok(Some(RiskAudit { subject: probe.subject(&observed), settings, states }))
+}
+
+/// How often each state occurred in the evaluation.
+#[derive(Debug, Default)]
+struct Visits(HashMap<u64, u64>);
+
+impl Visits {
+    fn add(&mut self, state: &[u8]) {
+        *self.0.entry(Self::key(state)).or_default() += 1;
+    }
+
+    fn of(&self, state: &[u8]) -> Option<u64> {
+        self.0.get(&Self::key(state)).copied()
+    }
+
+    fn key(state: &[u8]) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        state.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// The interactions to sample: stratified, one at a random position of each of as many equal intervals as states wanted.
@@ -101,6 +125,7 @@ fn sample_points(start_seed: u64, wanted: &Audit) -> Vec<u64> {
 fn all_futures(
     probe: &RiskProbe<'_>,
     samples: Vec<Sample>,
+    visits: &Visits,
     settings: &FutureSettings,
     wanted: &Audit,
     progress: impl Fn(u64, u64) + Sync,
@@ -123,14 +148,15 @@ fn all_futures(
             let seed = Stream::named(start_seed, &name).next_u64();
             // A copy each time: an agent that counts visits must not carry them from one state to another.
             let table = futures(&mut policy.clone(), &*world, &stack, settings, seed)?;
-            let noise = {
-                let mut policy = policy.clone();
-                if let Some(risk) = state.true_risk {
-                    policy.inform(stack.state(), risk);
-                }
-                state_noise(&mut policy, stack.state(), wanted.draws, has_module, seed)
-            };
-            slot.1 = Some(AuditedState { noise, ..audited(state, &table) });
+            let mut policy = policy.clone();
+            if let Some(risk) = state.true_risk {
+                policy.inform(stack.state(), risk);
+            }
+            // The law first: drawing the noise counts as visits.
+            let law = state_law(&mut policy, stack.state());
+            let noise = state_noise(&mut policy, stack.state(), wanted.draws, has_module, seed);
+            let visits = visits.of(stack.state());
+            slot.1 = Some(AuditedState { noise, law, visits, ..audited(state, &table) });
             progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, total as u64);
         }
         Ok(())
@@ -153,7 +179,25 @@ fn audited(state: SeenState, table: &[Vec<Future>]) -> AuditedState {
         })
         .collect();
     let avoidable = avoidable(table);
-    AuditedState { state, futures, noise: None, risk_return: avoidable.return_loss, risk_harm: avoidable.harm }
+    AuditedState {
+        state,
+        futures,
+        noise: None,
+        visits: None,
+        law: None,
+        risk_return: avoidable.return_loss,
+        risk_harm: avoidable.harm,
+    }
+}
+
+/// What the size of the noise in a state should follow from.
+fn state_law(policy: &mut Policy, state: &[u8]) -> Option<StateLaw> {
+    let law = policy.noise_law(state)?;
+    Some(StateLaw {
+        unit_variance: law.mean_unit_variance(),
+        kl_weight: law.kl_weight,
+        counted_visits: policy.visits(state),
+    })
 }
 
 /// What the policy's noise does in a state: how often it changes the action, and how far it moves the action values. Each

@@ -67,6 +67,23 @@ fn noise_without_a_sigma_of_the_state_is_audited_by_what_it_does_and_no_noise_is
 }
 
 #[test]
+fn every_audited_state_has_its_visits_and_where_one_sigma_scales_the_noise_its_law() {
+    let wanted = Audit { states: 30, interactions: 300, ..AUDIT };
+    let found = |agent| with_run("risky-road", agent, |probe| audit(probe, &wanted, |_, _| ()).unwrap().unwrap());
+    let counting = found("sane-counts");
+    for audited in &counting.states {
+        let (law, noise) = (audited.law.unwrap(), audited.noise.unwrap());
+        assert!(1 <= audited.visits.unwrap() && law.counted_visits == Some(0) && law.kl_weight == Some(0.0));
+        // Untrained noise is too large for the first order; its size is right all the same.
+        let first_order = audited.state.sigma_abs * law.unit_variance.sqrt();
+        assert!((0.3..3.0).contains(&(noise.q_noise / first_order)), "{} {first_order}", noise.q_noise);
+    }
+    let law = found("sane").states[0].law.unwrap();
+    assert!(0.0 < law.unit_variance && law.kl_weight.is_none() && law.counted_visits.is_none());
+    assert!(found("noisynet").states.iter().all(|audited| audited.law.is_none() && audited.visits.is_some()));
+}
+
+#[test]
 fn at_a_horizon_of_one_step_the_harm_found_is_that_of_the_true_risk() {
     let found = with_run("risky-road/9", "sane", |probe| {
         audit(probe, &Audit { states: 200, interactions: 2_000, horizon: 1, ..AUDIT }, |_, _| ()).unwrap().unwrap()

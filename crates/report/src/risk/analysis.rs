@@ -1,12 +1,13 @@
 //! The analysis of an audit: whether −|σ| rises with the measured risk, compared with chance and with the spread of the
 //! action values as predictor.
 
+use super::laws::{NoiseLaws, law_points};
 use sane_record::{AuditedState, RiskAudit, StateNoise};
 use sane_stats::{Estimate, auc, clustered_bootstrap, mean, quantile, sample_std, shuffled, spearman};
 use serde::Serialize;
 
 /// True risk from which a state counts as risky: a random action leads to an avoidable crash more often than not.
-const HIGH_TRUE_RISK: f64 = 0.5;
+pub(super) const HIGH_TRUE_RISK: f64 = 0.5;
 
 /// About how many clusters of neighbouring states are resampled, at least.
 const CLUSTERS: usize = 20;
@@ -35,6 +36,8 @@ pub enum Predictor {
     MinusQNoise,
     /// Minus the share of draws in which the noise changes the action: what the agent does about the risk.
     MinusChanged,
+    /// How often the state occurred in the evaluation.
+    Visits,
     /// Share of the module's units that are active.
     LiveUnits,
 }
@@ -60,6 +63,9 @@ pub struct RiskAnalysis {
     pub stretches: usize,
     /// Share of the states with the most frequent value of |σ|; a large share means that the module is dead there.
     pub same_sigma_share: f64,
+    /// The laws of the noise, for agents whose noise one σ(s) scales.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub laws: Option<NoiseLaws>,
     /// One per measure of risk.
     pub measures: Vec<MeasureAnalysis>,
 }
@@ -80,7 +86,7 @@ pub struct MeasureAnalysis {
     pub auc_difference: Option<Estimate>,
     /// −|σ| randomly permuted over the states.
     pub shuffled: Shuffled,
-    /// Further predictors, where the noise was drawn in the states.
+    /// Further predictors, where they were measured in the states.
     pub predictors: Vec<NamedPrediction>,
     /// What the noise does in risky states and elsewhere, where it was drawn.
     pub noise: Option<NoiseByRisk>,
@@ -117,6 +123,15 @@ pub struct Shuffled {
 }
 
 impl RiskMeasure {
+    /// As tables call it.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Self::RiskReturn => "return lost",
+            Self::RiskHarm => "avoidable loss",
+            Self::TrueRisk => "true risk",
+        }
+    }
+
     /// The risk of a state by this measure.
     pub fn of(self, audited: &AuditedState) -> Option<f64> {
         match self {
@@ -128,8 +143,12 @@ impl RiskMeasure {
 }
 
 impl Predictor {
-    /// Those that need draws of the noise.
-    pub const OF_NOISE: [Self; 3] = [Self::MinusQNoise, Self::MinusChanged, Self::LiveUnits];
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::MinusSigma, Self::QSpread, Self::MinusQNoise, Self::MinusChanged, Self::Visits, Self::LiveUnits];
+
+    /// Those that not every audit has.
+    pub const FURTHER: [Self; 4] = [Self::MinusQNoise, Self::MinusChanged, Self::Visits, Self::LiveUnits];
 
     /// As tables and figures call it.
     pub fn name(self) -> &'static str {
@@ -138,6 +157,7 @@ impl Predictor {
             Self::QSpread => "spread of Q",
             Self::MinusQNoise => "−noise of Q",
             Self::MinusChanged => "−P(noise changes the action)",
+            Self::Visits => "visits",
             Self::LiveUnits => "live units",
         }
     }
@@ -153,8 +173,18 @@ impl Predictor {
             }
             Self::MinusQNoise => audited.noise.map(|noise| -noise.q_noise),
             Self::MinusChanged => audited.noise.map(|noise| -noise.changed_share),
+            Self::Visits => audited.visits.map(|visits| visits as f64),
             Self::LiveUnits => audited.noise.and_then(|noise| noise.live_units_share),
         }
+    }
+}
+
+impl MeasureAnalysis {
+    /// All predictors in one list, −|σ| and the spread of Q first.
+    pub fn predictions(&self) -> Vec<NamedPrediction> {
+        let of = |predictor, prediction| NamedPrediction { predictor, prediction };
+        let first = [of(Predictor::MinusSigma, self.sigma), of(Predictor::QSpread, self.q_spread)];
+        first.into_iter().chain(self.predictors.iter().copied()).collect()
     }
 }
 
@@ -169,7 +199,8 @@ impl RiskAnalysis {
             })
             .collect();
         let same_sigma_share = same_sigma_share(&audit.states);
-        Self { states: audit.states.len(), stretches: clusters.len(), same_sigma_share, measures }
+        let laws = NoiseLaws::of(&law_points(audit));
+        Self { states: audit.states.len(), stretches: clusters.len(), same_sigma_share, laws, measures }
     }
 }
 
@@ -192,7 +223,7 @@ fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters
     };
     let named = |predictor| Some(NamedPrediction { predictor, prediction: prediction(&row(predictor)?) });
     MeasureAnalysis {
-        predictors: Predictor::OF_NOISE.into_iter().filter_map(named).collect(),
+        predictors: Predictor::FURTHER.into_iter().filter_map(named).collect(),
         noise: noise_by_risk(states, &risky),
         measure,
         mean: risk.iter().sum::<f64>() / risk.len() as f64,
@@ -294,6 +325,8 @@ pub(super) mod tests {
                 },
                 futures: Vec::new(),
                 noise: None,
+                visits: None,
+                law: None,
                 risk_return,
                 risk_harm,
             });

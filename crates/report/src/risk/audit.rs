@@ -1,8 +1,11 @@
 //! An audit as files: a page and a text with its findings, its figures, its numbers.
 
-use super::analysis::{MeasureAnalysis, RiskAnalysis, RiskMeasure};
+use super::analysis::{MeasureAnalysis, NamedPrediction, Predictor, RiskAnalysis, RiskMeasure};
 use super::audit_figures::{SCATTER, predictor_figure, scatter_figure};
 use super::format::{name, policy};
+use super::law_figure::{LAWS, law_figure};
+use super::laws::{LawPoint, NoiseLaws};
+use crate::data::Data;
 use crate::page::{html_page, remarks_html};
 use crate::plot::{escape, to_svg};
 use crate::table::{MISSING, Table};
@@ -12,22 +15,67 @@ use sane_stats::Estimate;
 use sane_stats::number_format::{self, grouped, hundredths, percent, scientific};
 use serde_json::json;
 
-/// The files: `index.html`, `audit.md`, `audit.json`, and each figure as SVG and PNG.
+/// The files: `index.html`, `audit.md`, `audit.json`, `states.csv` (a row per state), and each figure as SVG and PNG.
 pub fn audit_files(audit: &RiskAudit, analysis: &RiskAnalysis) -> Result<Vec<OutputFile>, ReportError> {
     let measures: Vec<RiskMeasure> = analysis.measures.iter().map(|measured| measured.measure).collect();
     let mut figures = vec![scatter_figure(audit, &measures)];
     figures.extend(predictor_figure(analysis));
+    figures.extend(law_figure(LAWS, &name(&audit.subject), &[audit]));
     let text = |path: &str, text: String| OutputFile { path: path.into(), bytes: text.into_bytes() };
     let numbers = serde_json::to_string_pretty(&audit_json(audit, analysis)).expect("an audit is plain data");
     let mut files = vec![
         text("index.html", page(audit, analysis, &figures)),
         text("audit.md", markdown(audit, analysis, &figures)),
         text("audit.json", numbers),
+        text("states.csv", states(audit).csv()),
     ];
     for figure in &figures {
         files.extend(figure.files("")?);
     }
     Ok(files)
+}
+
+/// The numbers of every state.
+fn states(audit: &RiskAudit) -> Data {
+    let columns = [
+        "episode",
+        "interaction",
+        "sigma_abs",
+        "q_spread",
+        "q_noise",
+        "changed_share",
+        "live_units_share",
+        "visits",
+        "counted_visits",
+        "unit_variance",
+        "kl_weight",
+        "sigma_predicted",
+        "risk_return",
+        "risk_harm",
+        "true_risk",
+    ];
+    let mut data = Data::new("states", &columns);
+    for audited in &audit.states {
+        let (noise, law, point) = (audited.noise, audited.law, LawPoint::of(audited));
+        data.rows.push(vec![
+            json!(audited.state.episode),
+            json!(audited.state.interaction),
+            json!(audited.state.sigma_abs),
+            json!(Predictor::QSpread.of(audited)),
+            json!(noise.map(|noise| noise.q_noise)),
+            json!(noise.map(|noise| noise.changed_share)),
+            json!(noise.and_then(|noise| noise.live_units_share)),
+            json!(audited.visits),
+            json!(law.and_then(|law| law.counted_visits)),
+            json!(law.map(|law| law.unit_variance)),
+            json!(law.and_then(|law| law.kl_weight)),
+            json!(point.and_then(|point| point.predicted_sigma())),
+            json!(audited.risk_return),
+            json!(audited.risk_harm),
+            json!(audited.state.true_risk),
+        ]);
+    }
+    data
 }
 
 /// The audit and its analysis as one object.
@@ -46,6 +94,7 @@ const NOTABLE_SHARE: f64 = 0.1;
 pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
     let mut findings: Vec<String> = analysis.measures.iter().map(remark).collect();
     findings.extend(analysis.measures.last().and_then(noise_remark));
+    findings.extend(analysis.laws.iter().flat_map(law_remarks));
     if NOTABLE_SHARE <= analysis.same_sigma_share && 1 < analysis.states {
         findings.push(format!(
             "In {} of the states |σ| has one and the same value: the perturbation module is dead there, and σ carries no information.",
@@ -67,6 +116,30 @@ fn noise_remark(measured: &MeasureAnalysis) -> Option<String> {
         scientific(noise.q_noise_mean),
         hundredths(noise.q_noise_variation)
     ))
+}
+
+/// How well the laws of the noise predict it, in half sentences.
+pub(super) fn law_remarks(laws: &NoiseLaws) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(law) = laws.sigma {
+        let explained = law.r_squared.map_or(String::new(), |share| format!(", R² {} of log σ", hundredths(share)));
+        remarks.push(format!(
+            "By the law of the bound σ = √(λk₂/(λk₂ + 2V)): σ is {} times that (median, nothing fitted{explained}), and the noise of \
+             Q is {} where {} is wanted, with a coefficient of variation of {} relative to that.",
+            hundredths(law.sigma_ratio_median),
+            scientific(law.q_noise_mean),
+            scientific(law.q_noise_wanted),
+            hundredths(law.q_noise_variation)
+        ));
+    }
+    if let Some(fit) = laws.counts {
+        remarks.push(format!(
+            "By the law of the counts the noise of Q falls with a slope of −½ over log n(s): it falls with {} (R² {}).",
+            hundredths(fit.slope),
+            hundredths(fit.r_squared)
+        ));
+    }
+    remarks
 }
 
 fn remark(measured: &MeasureAnalysis) -> String {
@@ -130,18 +203,12 @@ fn table(analysis: &RiskAnalysis) -> Table {
         ..Table::default()
     };
     for measured in &analysis.measures {
-        let risk = match measured.measure {
-            RiskMeasure::RiskReturn => "return lost",
-            RiskMeasure::RiskHarm => "avoidable loss",
-            RiskMeasure::TrueRisk => "true risk",
-        };
+        let risk = measured.measure.short_name();
         let risky = format!("{} of {}", measured.risky_states, analysis.states);
-        let of_noise = measured.predictors.iter().map(|named| (named.predictor.name(), named.prediction));
-        let predictions = [("−|σ|", measured.sigma), ("spread of Q", measured.q_spread)].into_iter().chain(of_noise);
-        for (name, prediction) in predictions {
+        for NamedPrediction { predictor, prediction } in measured.predictions() {
             let cells = [
                 risk,
-                name,
+                predictor.name(),
                 &estimate(prediction.spearman),
                 &estimate(prediction.auc),
                 &risky,
@@ -259,7 +326,7 @@ mod tests {
         let files = audit_files(&audit, &RiskAnalysis::of(&audit)).unwrap();
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let figures = ["scatter.svg", "scatter.png", "predictors.svg", "predictors.png"];
-        assert_eq!(paths, [&["index.html", "audit.md", "audit.json"][..], &figures].concat());
+        assert_eq!(paths, [&["index.html", "audit.md", "audit.json", "states.csv"][..], &figures].concat());
         let text = String::from_utf8(files[1].bytes.clone()).unwrap();
         assert!(
             text.contains("low |σ| goes with high risk, as the paper says") && text.contains("1.00 (1.00 to 1.00)")
@@ -289,6 +356,6 @@ mod tests {
         let audit = audit(&[row]);
         let analysis = RiskAnalysis::of(&audit);
         assert!(remarks(&analysis).iter().all(|finding| finding.starts_with("No conclusion about")));
-        assert_eq!(audit_files(&audit, &analysis).unwrap().len(), 5);
+        assert_eq!(audit_files(&audit, &analysis).unwrap().len(), 6);
     }
 }

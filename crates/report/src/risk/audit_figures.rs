@@ -1,7 +1,7 @@
 //! The figures of an audit: risk over |σ|, a point per state; and how well −|σ| separates risky states from others, beside
 //! the spread of Q and beside chance.
 
-use super::analysis::{MeasureAnalysis, RiskAnalysis, RiskMeasure};
+use super::analysis::{MeasureAnalysis, NamedPrediction, Predictor, RiskAnalysis, RiskMeasure};
 use super::format::name;
 use crate::Figure;
 use crate::plot::{Axis, EstimateRow, Marker, Paint, Panel, Scene, Shape, TickStyle, Weight, text_width};
@@ -35,7 +35,7 @@ pub fn scatter_figure(audit: &RiskAudit, measures: &[RiskMeasure]) -> Figure {
         };
         panel.draw(&mut scene, &[]);
         for &(sigma, risk) in &points {
-            let points = circle(panel.at(sigma, risk));
+            let points = circle(panel.at(sigma, risk), POINT_RADIUS);
             scene.shapes.push(Shape::Area { points, paint: Paint::Colour(1), opacity: 0.4 });
         }
         draw_means(&mut scene, &panel, &points);
@@ -93,10 +93,10 @@ fn draw_means(scene: &mut Scene, panel: &Panel, sorted: &[(f64, f64)]) {
 }
 
 /// A small disc as a polygon: unlike a dot it can be seen through where many lie on one another.
-fn circle((x, y): (f32, f32)) -> Vec<(f32, f32)> {
+pub(super) fn circle((x, y): (f32, f32), radius: f32) -> Vec<(f32, f32)> {
     let corner = |i: i32| {
         let angle = std::f32::consts::TAU * i as f32 / 12.0;
-        (x + POINT_RADIUS * angle.cos(), y + POINT_RADIUS * angle.sin())
+        (x + radius * angle.cos(), y + radius * angle.sin())
     };
     (0..12).map(corner).collect()
 }
@@ -133,8 +133,14 @@ pub fn predictor_figure(analysis: &RiskAnalysis) -> Option<Figure> {
 
 fn predictor_rows(measured: &MeasureAnalysis) -> Vec<EstimateRow<'static>> {
     let null = measured.shuffled.auc_range.map(|range| Estimate { point: 0.5, interval: Some(range) });
-    let mut rows = vec![("−|σ|", measured.sigma.auc, 1), ("spread of Q", measured.q_spread.auc, 2)];
-    rows.extend(measured.predictors.iter().map(|named| (named.predictor.name(), named.prediction.auc, 0)));
+    let colour = |predictor| match predictor {
+        Predictor::MinusSigma => 1,
+        Predictor::QSpread => 2,
+        _ => 0,
+    };
+    let of_prediction =
+        |named: &NamedPrediction| (named.predictor.name(), named.prediction.auc, colour(named.predictor));
+    let mut rows: Vec<_> = measured.predictions().iter().map(of_prediction).collect();
     rows.push(("−|σ| shuffled", null, 3));
     let row = |(label, estimate, colour)| {
         let paint = Paint::Colour(colour);

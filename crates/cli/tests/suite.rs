@@ -78,6 +78,23 @@ fn lock_holder(folder: &Path) -> Option<String> {
 }
 
 #[test]
+fn agents_that_cannot_be_are_refused_with_a_sentence_when_the_suite_is_planned() {
+    let cases = [
+        ("sane-elbo", "learner.exploration.q_noise = 0", "exploration.q_noise = 0 is not possible"),
+        ("bootstrapped", "learner.exploration.heads = 0", "exploration.heads = 0 is not possible"),
+        ("oracle", "", "the true risk, which minatar/breakout does not know"),
+    ];
+    let fixture = Fixture { temp: TempFolder::new() };
+    for (agent, setting, expected) in cases {
+        let games = "['minatar/breakout', 'risky-road']";
+        fixture.write(&format!(
+            "name = 'tiny'\nbudget = 1000\ngames = {games}\nagents = ['{agent}']\nseeds = [1]\n[set]\n{setting}\n"
+        ));
+        check(&mut fixture.sane(&["suite", "plan", "tiny.toml"]), 2, expected);
+    }
+}
+
+#[test]
 fn a_suite_trains_and_evaluates_every_run_and_does_nothing_when_run_again() {
     let suite = Fixture::new(1_000, "'eps-greedy', 'sane'");
     check(&mut suite.sane(&["suite", "run", "tiny.toml"]), 0, "done: 4 runs");

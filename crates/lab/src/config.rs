@@ -155,7 +155,23 @@ impl RunConfig {
         within("training.batch_size", training.batch_size as u64, 1, training.learning_starts.0.min(65_536))?;
         self.check_agent()?;
         self.world.check()?;
-        Ok(self.learner.check()?)
+        self.learner.check()?;
+        self.check_true_risk()
+    }
+
+    /// An agent that reads the true risk needs a world that knows it. A world that is not built in is asked when the run begins.
+    fn check_true_risk(&self) -> Result<(), ConfigError> {
+        if self.learner.exploration.reads_true_risk() && crate::world::knows_true_risk(&self.world.name) == Some(false)
+        {
+            return Err(self.no_true_risk());
+        }
+        Ok(())
+    }
+
+    /// The refusal of an agent whose world does not know the risk it reads.
+    pub(crate) fn no_true_risk(&self) -> ConfigError {
+        let expected = format!("an agent that does not read the true risk, which {} does not know", self.world.name);
+        ConfigError::OutOfRange { key: "agent", value: self.agent.clone(), expected }
     }
 
     /// The exploration must be of the kind of the named agent.

@@ -48,8 +48,7 @@ impl Run {
     fn check_world(&self) -> Result<(), ConfigError> {
         let (world, name) = (&self.rollout.world, &self.spec().name);
         if self.config.learner.exploration.reads_true_risk() && self.rollout.true_risk().is_none() {
-            let expected = format!("an agent that does not read the true risk, which {name} does not know");
-            return Err(ConfigError::OutOfRange { key: "agent", value: self.config.agent.clone(), expected });
+            return Err(self.config.no_true_risk());
         }
         if self.learner.holds_noise_for_an_episode() && world.never_ends() {
             let (key, expected) =

@@ -44,6 +44,19 @@ impl WorldKind {
     }
 }
 
+/// Whether the world of this name knows the true risk of its states; none of a world that is not built in.
+pub(crate) fn knows_true_risk(name: &str) -> Option<bool> {
+    match WorldKind::of(name).ok()? {
+        WorldKind::Atari(_) | WorldKind::Gym => Some(false),
+        WorldKind::BuiltIn(_) => {
+            let mut world = sane_minigames::make(name, 0).ok()?;
+            let mut frame = vec![0; world.spec().frame.bytes()];
+            world.reset(&mut Stream::named(0, "asked only"), &mut frame).ok()?;
+            Some(world.ground_truth().is_some_and(|truth| truth.true_risk().is_some()))
+        }
+    }
+}
+
 /// How the names of worlds are written, for help texts and errors.
 pub fn name_patterns() -> String {
     let built_in = sane_minigames::families().iter().map(|family| family.pattern);

@@ -119,7 +119,7 @@ impl SeedAudits {
         let mut agents: Vec<AuditedAgent> = Vec::new();
         for ((world, _, name, settings), mut runs) in groups {
             let variants = keys.iter().filter(|(w, _, n, _)| *w == world && *n == name).map(|key| &key.3);
-            let label = label(&name, &differing_keys(&variants.collect::<Vec<_>>().into_iter()), &settings);
+            let label = label(&name, &differing_keys(variants), &settings);
             let taken: Vec<Look> = looks.values().copied().collect();
             let look = *looks.entry(label.clone()).or_insert_with(|| Look::of(&name, &taken));
             runs.sort_by_key(|run| run.audit.subject.seed);
@@ -461,15 +461,18 @@ fn predictors_figure(world: &str, agents: &[&AuditedAgent]) -> Option<Figure> {
         let panel = Panel::of_rows(predictor.name(), x, agents.len(), corner, (width, cell - 8.0));
         panel.draw(&mut scene, &[]);
         panel.draw_reference(&mut scene, 0.5);
-        let row = |agent: &&AuditedAgent| EstimateRow {
-            // Names stand once, to the left of the first plot.
-            label: if column == 0 { &agent.label } else { "" },
-            estimate: agent.auc(measure, *predictor),
-            interval_paint: agent.look.paint(),
-            dot_paint: agent.look.paint(),
-            marker: agent.look.pattern().marker,
-        };
-        panel.draw_rows(&mut scene, &agents.iter().map(row).collect::<Vec<_>>());
+        // Names stand once, to the left of the first plot.
+        let rows: Vec<EstimateRow<'_>> = agents
+            .iter()
+            .map(|agent| EstimateRow {
+                label: if column == 0 { &agent.label } else { "" },
+                estimate: agent.auc(measure, *predictor),
+                interval_paint: agent.look.paint(),
+                dot_paint: agent.look.paint(),
+                marker: agent.look.pattern().marker,
+            })
+            .collect();
+        panel.draw_rows(&mut scene, &rows);
         for (n, agent) in agents.iter().enumerate() {
             let y = agents.len() as f64 - n as f64 - 0.5;
             for run in &agent.runs {

@@ -106,7 +106,7 @@ class Network:
         if self.kind == "sane-fixed":
             return torch.full((h.shape[0], 1), self.exploration["sigma"])
         if self.kind == "sane-constant":
-            return self.p["sigma"].expand(h.shape[0], 1)
+            return self.p["sigma"].clone().expand(h.shape[0], 1)  # The optimiser moves the parameter in place.
         if self.kind == "sane-constant-elbo":
             return (SMALLEST_SIGMA + F.softplus(self.p["sigma_output"] - 3.0)).expand(h.shape[0], 1)
         module = self.exploration["module"]
@@ -284,9 +284,9 @@ def verify(path, tolerance):
         optimiser.step()
         if kind == "noisynet-elbo":
             with torch.no_grad():
-                for name, value in parameters.items():
+                for name, deviations in parameters.items():
                     if name.endswith("_sigma"):
-                        value.clamp_(min=SMALLEST_SIGMA)
+                        deviations.clamp_(min=SMALLEST_SIGMA)
         verdict.compare("loss", f"step {k} loss", step["loss"], loss)
         verdict.compare("q", f"step {k} q", step["q"], q)
         verdict.compare("target", f"step {k} target_value", step["target_value"], value)

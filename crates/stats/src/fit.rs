@@ -14,12 +14,12 @@ pub struct LinearFit {
 /// The line through these points; none where x or y is the same in all of them.
 pub fn linear_fit(x: &[f64], y: &[f64]) -> Option<LinearFit> {
     assert_eq!(x.len(), y.len(), "linear_fit: lists of {} and {} values", x.len(), y.len());
-    let (mean_x, mean_y) = (mean(x), mean(y));
-    let squares: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
-    let products: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
     if x.is_empty() || is_constant(x) {
         return None;
     }
+    let (mean_x, mean_y) = (mean(x), mean(y));
+    let squares: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
+    let products: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
     let slope = products / squares;
     let intercept = mean_y - slope * mean_x;
     let predicted: Vec<f64> = x.iter().map(|x| intercept + slope * x).collect();

@@ -31,6 +31,7 @@ mod disk;
 mod error;
 mod event;
 mod film;
+mod in_training;
 mod jsonl;
 mod risk;
 mod run_folders;
@@ -48,6 +49,7 @@ pub use event::{
     ModuleHealth, RunFinished, RunStarted, SCHEMA_VERSION, SigmaRange,
 };
 pub use film::{FILM_VERSION, FilmFrames, FilmHeader, PackedFrames, read_film, write_film};
+pub use in_training::{EVALUATIONS_IN_TRAINING, EvaluatedWhileTraining, read_evaluations_in_training};
 pub use jsonl::{JsonlFile, Records, Scan, append_jsonl, digest_of_file, event_kind, read_jsonl, scan_jsonl};
 pub use risk::{
     ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState, StateLaw,

@@ -1,22 +1,47 @@
-//! Agents as a report shows them: a name, the settings that distinguish variants, and the colour and line of its curves.
+//! Agents as a report shows them: a short name, the settings that distinguish variants, and the colour and line of its
+//! curves.
 //!
-//! Any name gets a look by one rule, so that a new agent needs no entry here.
+//! An agent is the same agent in every world, whatever the worlds' presets give it; its variants are told apart within a
+//! world ([`crate::variant`]). Any name gets a look by one rule, so that a new agent needs no entry here.
 
 use crate::plot::{COLOURS, PATTERNS, Paint, Pattern};
 use crate::recorded_run::RecordedRun;
-use crate::settings::{Settings, differing_keys, variant_part};
+use crate::settings::{Settings, is_result_key, is_variant_key, part, readable, short_key};
+use crate::variant::{Variant, told_apart};
 use std::collections::BTreeMap;
 
-/// One agent of a section.
+/// A label names up to this many settings; beyond, variants are numbered.
+const MOST_SHOWN: usize = 3;
+
+/// One agent, or one variant of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agent {
     /// Name as in the run's configuration.
     pub name: String,
-    /// Name with the settings that distinguish it from other variants of the same agent.
+    /// Short name: with the setting that distinguishes it from the other variants of the same agent, if there are any.
     pub label: String,
     /// How it is drawn.
     pub look: Look,
-    settings: Settings,
+    variant: Variant,
+    told_apart_by: Keys,
+}
+
+/// Which settings tell variants apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// All that can change a result.
+    Any,
+    /// Those that sections do not tell apart already.
+    OfTheAgent,
+}
+
+impl Keys {
+    fn count(self) -> fn(&str) -> bool {
+        match self {
+            Self::Any => is_result_key,
+            Self::OfTheAgent => is_variant_key,
+        }
+    }
 }
 
 /// Colour and line of an agent.
@@ -74,43 +99,91 @@ impl Look {
 }
 
 impl Agent {
-    /// The agents of these runs: the paper's first and in the paper's order, then by name; variants by their settings.
+    /// The agents of these runs: the paper's first and in the paper's order, then by name; variants of an agent by their
+    /// settings, its preset's own first. Every setting that can change a result tells runs apart, also `training.*`.
     /// If two agents would get the same look, the later one takes the next free look.
     pub fn all_of(runs: &[RecordedRun]) -> Vec<Self> {
-        let mut names: BTreeMap<(usize, &str), Vec<Settings>> = BTreeMap::new();
+        Self::told_apart_by(Keys::Any, runs)
+    }
+
+    /// As [`all_of`](Self::all_of), of runs of one section, which share their budget, replay and network.
+    pub(crate) fn all_of_section(runs: &[RecordedRun]) -> Vec<Self> {
+        Self::told_apart_by(Keys::OfTheAgent, runs)
+    }
+
+    fn told_apart_by(keys: Keys, runs: &[RecordedRun]) -> Vec<Self> {
+        let mut names: BTreeMap<(usize, &str), Vec<&RecordedRun>> = BTreeMap::new();
         for run in runs {
             let position = paper_position(&run.agent).unwrap_or(PAPER_AGENTS.len());
-            let variants = names.entry((position, &run.agent)).or_default();
-            let settings = variant_part(&run.settings);
-            if !variants.contains(&settings) {
-                variants.push(settings);
-            }
+            names.entry((position, &run.agent)).or_default().push(run);
         }
         let (mut agents, mut taken) = (Vec::new(), Vec::new());
-        for ((_, name), mut variants) in names {
-            variants.sort();
-            let differing = differing_keys(&variants);
+        for ((_, name), runs) in names {
             let mut look = Look::of(name, &taken);
-            for (i, settings) in variants.into_iter().enumerate() {
+            for (i, variant) in told_apart(&runs, keys.count()).0.into_iter().enumerate() {
                 if 0 < i {
                     look = look.variant(&taken);
                 }
                 taken.push(look);
-                agents.push(Self { name: name.into(), label: label(name, &differing, &settings), look, settings });
+                let label = label(name, &variant.shown, i);
+                agents.push(Self { name: name.into(), label, look, variant, told_apart_by: keys });
             }
         }
         agents
     }
 
-    /// The settings that make it this agent.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Whether the run is one of this agent's.
     pub fn is_of(&self, run: &RecordedRun) -> bool {
-        self.name == run.agent && self.settings == variant_part(&run.settings)
+        self.name == run.agent
+            && self
+                .variant
+                .configurations
+                .contains(&(run.world.clone(), part(&run.settings, self.told_apart_by.count())))
     }
+
+    /// The settings, by their whole keys, that tell it from the other variants of the same agent: more than its label says.
+    /// Empty for an agent without variants and for the preset's own.
+    pub fn differences(&self) -> &Settings {
+        &self.variant.differences
+    }
+
+    /// The differences as one line, for tooltips and footnotes; none if the label says it all.
+    pub fn note(&self) -> Option<String> {
+        let is_said = self.variant.shown.len() <= MOST_SHOWN && self.variant.shown == self.variant.differences;
+        (!is_said).then(|| listed(&self.variant.differences, |key| key))
+    }
+
+    /// Its settings in a world; none if it was not run there.
+    pub fn settings_in(&self, world: &str) -> Option<&Settings> {
+        self.variant.configurations.iter().find(|(of, _)| of == world).map(|(_, settings)| settings)
+    }
+}
+
+/// A name for each run that no other of the same world has: its agent's label and its seed, and where that is not enough the
+/// part of its folder's path that differs.
+pub fn run_names(runs: &[RecordedRun], agents: &[Agent]) -> Vec<String> {
+    let label = |run: &RecordedRun| {
+        let agent = agents.iter().find(|agent| agent.is_of(run));
+        format!("{}, seed {}", agent.map_or(&run.agent, |agent| &agent.label), run.seed)
+    };
+    let names: Vec<String> = runs.iter().map(label).collect();
+    let mut alike: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (i, (run, name)) in runs.iter().zip(&names).enumerate() {
+        alike.entry((&run.world, name)).or_default().push(i);
+    }
+    let mut told = names.clone();
+    for some in alike.values().filter(|some| 1 < some.len()) {
+        let folders: Vec<Vec<_>> = some.iter().map(|&i| runs[i].folder.components().collect()).collect();
+        let shared = (0..).take_while(|&at| {
+            folders.iter().all(|parts| parts.get(at).is_some_and(|part| folders[0].get(at) == Some(part)))
+        });
+        let shared = shared.count();
+        for (&i, parts) in some.iter().zip(&folders) {
+            let rest: std::path::PathBuf = parts[shared.min(parts.len())..].iter().collect();
+            told[i] += &format!(", in {}", rest.display());
+        }
+    }
+    told
 }
 
 pub(crate) fn paper_position(name: &str) -> Option<usize> {
@@ -122,16 +195,18 @@ fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-pub(crate) fn label(name: &str, differing: &[String], settings: &Settings) -> String {
-    if differing.is_empty() {
-        return name.into();
+/// The name of a variant by the settings that tell it apart, or by its number where they are many.
+pub(crate) fn label(name: &str, shown: &Settings, index: usize) -> String {
+    match shown.len() {
+        0 => name.into(),
+        few if few <= MOST_SHOWN => format!("{name} ({})", listed(shown, short_key)),
+        _ => format!("{name} #{}", index + 1),
     }
-    let short = |key: &str| key.trim_start_matches("learner.").trim_start_matches("exploration.").to_owned();
-    let parts: Vec<String> = differing
-        .iter()
-        .map(|key| format!("{} = {}", short(key), settings.get(key).map_or("not set", String::as_str)))
-        .collect();
-    format!("{name} ({})", parts.join(", "))
+}
+
+fn listed(settings: &Settings, name: impl Fn(&str) -> &str) -> String {
+    let parts = settings.iter().map(|(key, value)| format!("{} = {}", name(key), readable(value)));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -150,6 +225,37 @@ mod tests {
         assert_eq!(labels, ["sane", "eps-greedy (epsilon.last = 0.03)", "eps-greedy (epsilon.last = 0.1)"]);
         assert_eq!(agents[1].look.colour, agents[2].look.colour);
         assert_ne!(agents[1].look.pattern, agents[2].look.pattern);
+    }
+
+    #[test]
+    fn a_budget_tells_runs_apart_and_what_differs_in_nothing_is_told_by_its_folder() {
+        let run = |folder: &str, budget: &str| RecordedRun {
+            folder: folder.into(),
+            agent: "sane".into(),
+            world: "boxing".into(),
+            seed: 1,
+            settings: [("training.total_interactions".to_owned(), budget.to_owned())].into(),
+            ..RecordedRun::default()
+        };
+        let runs = [run("runs/a/seed-1", "3000"), run("runs/b/seed-1", "100000"), run("runs/c/seed-1", "100000")];
+        let agents = Agent::all_of(&runs);
+        assert_eq!(agents[0].label, "sane (total_interactions = 3,000)");
+        let long = "sane (total_interactions = 100,000), seed 1, in ";
+        let expected =
+            ["sane (total_interactions = 3,000), seed 1", &format!("{long}b/seed-1"), &format!("{long}c/seed-1")];
+        assert_eq!(run_names(&runs, &agents), expected);
+    }
+
+    #[test]
+    fn a_note_lists_what_the_label_leaves_out() {
+        let run = |rate: &str, gamma: &str| {
+            let settings = [("learner.optimiser.learning_rate", rate), ("learner.gamma", gamma)];
+            let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+            RecordedRun { agent: "sane".into(), settings, ..RecordedRun::default() }
+        };
+        let agents = Agent::all_of(&[run("0.1", "0.9"), run("0.2", "0.95")]);
+        assert_eq!(agents[0].label, "sane (gamma = 0.9)");
+        assert_eq!(agents[0].note().unwrap(), "learner.gamma = 0.9, learner.optimiser.learning_rate = 0.1");
     }
 
     fn looks(names: &[&str]) -> Vec<(String, Look)> {

@@ -25,12 +25,11 @@ pub fn about_runs(section: &Section) -> Vec<String> {
     let unfinished = runs.iter().filter(|run| !run.finished).count();
     if 0 < unfinished {
         findings.push(format!(
-            "{unfinished} of {} {} not reached {} interactions; a score of theirs stands in a table only \
-             where it was measured after {} interactions.",
+            "{unfinished} of {} {} not reached {} interactions yet; {} no score until then.",
             counted(runs.len(), "run"),
             if unfinished == 1 { "has" } else { "have" },
-            grouped(section.budget_interactions),
-            grouped(section.evaluated_at)
+            interactions(section.budgets()),
+            if unfinished == 1 { "it has" } else { "they have" },
         ));
     }
     let torn = runs.iter().filter(|run| run.torn).count();
@@ -128,22 +127,23 @@ fn evaluations(section: &Section) -> Vec<String> {
         .flat_map(|(_, run)| [Noise::Off, Noise::On].map(|noise| section.evaluation(run, noise)))
         .flatten()
         .collect();
+    let trained = section.evaluated_at.map_or_else(|| section.budgets(), |at| (at, at));
     if chosen.is_empty() {
         findings.push(format!(
             "No run was evaluated after {} interactions: `sane eval RUN --noise both` measures a finished run.",
-            grouped(section.evaluated_at)
+            interactions(trained)
         ));
     }
-    let on_paper = chosen.iter().any(|evaluation| Baseline::of(&evaluation.world).is_some());
-    if on_paper && section.evaluated_at != PAPER_BUDGET {
+    let on_paper = chosen.iter().any(|evaluation| Baseline::of(&evaluation.result.world).is_some());
+    if on_paper && trained != (PAPER_BUDGET, PAPER_BUDGET) {
         findings.push(format!(
             "These policies had {} interactions of training, the paper's had {}: its figures stand beside them for \
              orientation, not as a like-for-like comparison.",
-            grouped(section.evaluated_at),
+            interactions(trained),
             grouped(PAPER_BUDGET)
         ));
     }
-    let lengths = || chosen.iter().map(|evaluation| evaluation.interactions);
+    let lengths = || chosen.iter().map(|evaluation| evaluation.result.interactions);
     if let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max())
         && 2 * shortest < longest
     {
@@ -157,12 +157,25 @@ fn evaluations(section: &Section) -> Vec<String> {
     let all: usize = section.all_runs().map(|(_, run)| run.evaluations.len()).sum();
     if kept < all {
         findings.push(format!(
-            "{} of {all} evaluations stand in no table: measured again later, after another amount of training, or in \
-             another profile.",
+            "{} of {all} evaluations stand in no table: another of the same policy is longer or later, or they were made \
+             after another amount of training, or in another profile.",
             all - kept
         ));
     }
+    let partial = chosen.iter().filter(|evaluation| evaluation.partial).count();
+    if 0 < partial {
+        findings.push(format!(
+            "{} stopped before the end and {} marked partial in the tables: no whole evaluation of that policy is there.",
+            if partial == 1 { "One evaluation was".to_owned() } else { format!("{partial} evaluations were") },
+            if partial == 1 { "is" } else { "are" },
+        ));
+    }
     findings
+}
+
+/// A number of interactions, or the fewest and the most.
+fn interactions((fewest, most): (u64, u64)) -> String {
+    if fewest == most { grouped(most) } else { format!("{} to {}", grouped(fewest), grouped(most)) }
 }
 
 fn few_seeds((fewest, most): (usize, usize)) -> Vec<String> {

@@ -39,6 +39,7 @@ mod error;
 mod figures;
 mod findings;
 pub mod frontier;
+mod origin;
 mod page;
 mod paper;
 pub mod plot;
@@ -49,14 +50,18 @@ mod section;
 mod settings;
 mod table;
 mod tables;
+mod variant;
 
-pub use agent::{Agent, Look};
+pub use agent::{Agent, Look, run_names};
 pub use comparison::Comparison;
 pub use curve::mean_of_seeds;
 pub use error::ReportError;
 pub use figures::Figure;
+pub use origin::Origin;
 pub use paper::{Noise, PaperScore, paper_score, printed_mean, recomputed_mean};
-pub use recorded_run::{Point, ProcessSummary, RecordedRun, find_runs, read_run, read_run_config, search_runs};
+pub use recorded_run::{
+    Point, ProcessSummary, RecordedEvaluation, RecordedRun, find_runs, read_run, read_run_config, search_runs,
+};
 pub use report::{ComparisonReport, OutputFile, Report, SectionReport};
 pub use section::{Common, Measure, Section, SetAside, sections};
 pub use settings::Settings;

@@ -4,11 +4,13 @@
 //! events is read in about a second.
 
 use crate::ReportError;
+use crate::origin::{Origin, read_origin};
 use crate::section::SetAside;
 use crate::settings::{self, Settings};
 use sane_record::{
-    EvaluationFinished, Event, IntervalFinished, ModuleHealth, RecordError, RunFinished, RunSearch, RunStarted,
-    SCHEMA_VERSION, SigmaRange, Timing, event_kind, read_plain_text, scan_jsonl,
+    EvaluatedWhileTraining, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RecordError, RunFinished,
+    RunSearch, RunStarted, SCHEMA_VERSION, SigmaRange, Timing, event_kind, read_evaluations_in_training,
+    read_plain_text, scan_jsonl,
 };
 use serde::Deserialize;
 use std::fs;
@@ -37,6 +39,8 @@ pub struct RecordedRun {
     pub torn: bool,
     /// Its resolved configuration.
     pub settings: Settings,
+    /// Where its settings and its program come from; none for older runs.
+    pub origin: Option<Origin>,
     /// Why a run that was stopped and resumed may differ from one never interrupted; none where it never does.
     pub not_bit_exact: Option<String>,
     /// Trainable parameters of its network; 0 before its first record.
@@ -50,12 +54,22 @@ pub struct RecordedRun {
     /// The perturbation module in its last interval.
     pub module: Option<ModuleHealth>,
     /// In the order they were made.
-    pub evaluations: Vec<EvaluationFinished>,
+    pub evaluations: Vec<RecordedEvaluation>,
+    /// Made while it trained, in order of interactions.
+    pub in_training: Vec<EvaluatedWhileTraining>,
     pub process: ProcessSummary,
     /// Digest of the complete state at the end of a finished run, as `sane runs hash` prints it.
     pub digest: Option<String>,
     /// BLAKE3 of `events.jsonl`, in hexadecimal; empty before its first record.
     pub events_digest: String,
+}
+
+/// An evaluation of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedEvaluation {
+    pub result: EvaluationFinished,
+    /// Whether it was stopped before it had played as many interactions as it was asked for.
+    pub partial: bool,
 }
 
 /// The part of an interval record that curves need.
@@ -140,23 +154,34 @@ pub fn read_run(folder: &Path) -> Result<RecordedRun, ReportError> {
     }
     if evaluations.exists() {
         scan_jsonl(&evaluations, |line| {
-            if let Event::EvaluationFinished(evaluation) = serde_json::from_slice(line)? {
-                run.evaluations.push(evaluation);
+            if let Event::EvaluationFinished(result) = serde_json::from_slice(line)? {
+                let Mark { partial } = serde_json::from_slice(line)?;
+                run.evaluations.push(RecordedEvaluation { result, partial: partial == Some(true) });
             }
             Ok(())
         })?;
     }
+    run.in_training = read_evaluations_in_training(folder)?.records;
     if timings.exists() {
         run.process = read_timings(&timings)?;
     }
     Ok(run)
 }
 
+/// The mark of an evaluation that was stopped early.
+#[derive(Deserialize)]
+struct Mark {
+    #[serde(default)]
+    partial: Option<bool>,
+}
+
 /// Reads the configuration of the run in `folder` and none of its records.
 pub fn read_run_config(folder: &Path) -> Result<RecordedRun, ReportError> {
     let config = folder.join("config.toml");
     let text = read_plain_text(&config, LARGEST_TEXT_BYTES).map_err(ReportError::io("read", &config))?;
-    of_settings(folder, settings::parse(&text, &config)?)
+    let mut run = of_settings(folder, settings::parse(&text, &config)?)?;
+    run.origin = read_origin(folder)?;
+    Ok(run)
 }
 
 fn of_settings(folder: &Path, settings: Settings) -> Result<RecordedRun, ReportError> {
@@ -191,8 +216,8 @@ fn read_events(path: &Path, run: &mut RecordedRun) -> Result<(), ReportError> {
                 Event::RunStarted(event) => started = Some(event),
                 Event::IntervalFinished(event) => take_interval(run, &event),
                 Event::RunFinished(event) => take_finished(run, &event),
-                Event::EvaluationFinished(event) => run.evaluations.push(event),
-                Event::EpisodeFinished(_) => {}
+                // Their own file is read.
+                Event::EvaluationFinished(_) | Event::EpisodeFinished(_) => {}
             },
         }
         Ok(())

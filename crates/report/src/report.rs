@@ -9,6 +9,7 @@ use crate::findings;
 use crate::page;
 use crate::recorded_run::RecordedRun;
 use crate::section::{Measure, Section, SetAside, sections};
+use crate::settings::readable;
 use crate::table::Table;
 use crate::tables;
 use rayon::prelude::*;
@@ -39,8 +40,8 @@ pub struct SectionReport {
     pub curves: Vec<(Figure, Vec<Figure>)>,
     /// One row per run.
     pub runs: Table,
-    /// Settings in which the agents differ.
-    pub settings: Option<Table>,
+    /// Settings in which the agents differ, and those in which the worlds do.
+    pub settings: Vec<Table>,
 }
 
 /// A comparison with its findings, tables and figures.
@@ -72,7 +73,7 @@ impl Report {
             .enumerate()
             .map(|(i, section)| {
                 let prefix = if several { format!("section-{}-", i + 1) } else { String::new() };
-                SectionReport::of(section.clone(), i, &prefix)
+                SectionReport::of(section.clone(), title(section, i, several), &prefix)
             })
             .collect();
         let compared: Vec<_> = reports
@@ -133,7 +134,7 @@ impl Report {
 }
 
 impl SectionReport {
-    fn of(section: Section, index: usize, prefix: &str) -> Self {
+    fn of(section: Section, title: String, prefix: &str) -> Self {
         let with_scores = || Measure::ALL.into_iter().filter(|&measure| section.has(measure));
         let compared = with_scores()
             .map(|measure| Comparison::of(&section, measure))
@@ -149,13 +150,16 @@ impl SectionReport {
             })
             .collect();
         Self {
-            title: title(&section, index),
+            title,
             remarks: findings::about_runs(&section).into_iter().chain(distinction(&section)).collect(),
             scores: with_scores().map(|measure| tables::score_table(&section, measure)).collect(),
             compared,
             curves,
             runs: tables::run_table(&section),
-            settings: tables::settings_table(&section),
+            settings: tables::settings_table(&section)
+                .into_iter()
+                .chain(tables::world_settings_table(&section))
+                .collect(),
             section,
         }
     }
@@ -192,26 +196,26 @@ impl ComparisonReport {
 /// A title names up to this many worlds.
 const MOST_NAMED: usize = 3;
 
-fn title(section: &Section, index: usize) -> String {
-    let budget = format!("{} interactions", grouped(section.budget_interactions));
-    if section.distinction.is_empty() {
-        return budget;
-    }
+fn title(section: &Section, index: usize, several: bool) -> String {
+    let budget = match section.budgets() {
+        (fewest, most) if fewest == most => format!("{} interactions", grouped(most)),
+        (fewest, most) => format!("{} to {} interactions", grouped(fewest), grouped(most)),
+    };
     let worlds = match section.worlds.len() {
         few if few <= MOST_NAMED => section.worlds.join(", "),
         many => counted(many, "world"),
     };
-    format!("Section {}: {worlds}, {budget}", index + 1)
+    let title = format!("{worlds}, {budget}");
+    if several { format!("Section {}: {title}", index + 1) } else { title }
 }
 
-/// The settings that distinguish a section from the others; the budget is in its title.
+/// The settings that distinguish a section from the others; a single budget is in its title.
 fn distinction(section: &Section) -> Option<String> {
-    let readable = |value: &String| value.parse().map_or_else(|_| value.clone(), grouped);
     let parts: Vec<String> = section
         .distinction
         .iter()
         .filter(|(key, _)| key.as_str() != "training.total_interactions")
         .map(|(key, value)| format!("{key} = {}", readable(value)))
         .collect();
-    (!parts.is_empty()).then(|| format!("Sections differ in these settings, here: {}.", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("Told from the other sections by {}.", parts.join(", ")))
 }

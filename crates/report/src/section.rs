@@ -1,10 +1,11 @@
-//! Runs grouped into sections: only runs of one budget and one set of shared settings are in one table.
+//! Runs grouped into sections: within a world, only runs of one budget and one set of shared settings are in one table.
 
 use crate::agent::Agent;
 use crate::paper::Noise;
-use crate::recorded_run::RecordedRun;
-use crate::settings::{Settings, differing_keys, section_part, variant_part};
-use sane_record::{EvaluationFinished, PAPER_GAMES};
+use crate::recorded_run::{RecordedEvaluation, RecordedRun};
+use crate::settings::{Settings, is_result_key, is_section_key, part};
+use crate::variant::told_apart;
+use sane_record::PAPER_GAMES;
 use sane_stats::Scores;
 use std::collections::BTreeMap;
 
@@ -43,16 +44,14 @@ impl Measure {
 /// Runs that may be in one table.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// Settings that differ from the other sections; empty if it is the only one.
+    /// Settings that tell it from the other sections; empty if it is the only one, or the presets' own.
     pub distinction: Settings,
-    /// Interactions of every run in it.
-    pub budget_interactions: u64,
     /// In the order of tables and figures; other parts refer to them by index.
     pub agents: Vec<Agent>,
     /// Those of the paper first and in the paper's order.
     pub worlds: Vec<String>,
-    /// Interactions of training of the policies whose evaluations are in the tables.
-    pub evaluated_at: u64,
+    /// Interactions of training of the policies whose evaluations are in the tables; none for the runs' whole budget.
+    pub evaluated_at: Option<u64>,
     cells: BTreeMap<(String, usize), Vec<RecordedRun>>,
 }
 
@@ -67,6 +66,18 @@ impl Section {
         self.cells.iter().flat_map(|((_, agent), runs)| runs.iter().map(move |run| (*agent, run)))
     }
 
+    /// Interactions configured in a world: the same for all runs of the section there.
+    pub fn budget(&self, world: &str) -> u64 {
+        let runs = self.all_runs().map(|(_, run)| run).filter(|run| run.world == world);
+        runs.map(|run| run.budget_interactions).max().unwrap_or(0)
+    }
+
+    /// Fewest and most interactions configured in any world.
+    pub fn budgets(&self) -> (u64, u64) {
+        let budgets = || self.all_runs().map(|(_, run)| run.budget_interactions);
+        (budgets().min().unwrap_or(0), budgets().max().unwrap_or(0))
+    }
+
     /// The scores of an agent in a world, one per seed that has one.
     pub fn scores(&self, world: &str, agent: usize, measure: Measure) -> Vec<f64> {
         self.runs(world, agent).iter().filter_map(|run| self.score(run, measure)).collect()
@@ -75,21 +86,22 @@ impl Section {
     /// The score of a run; an unfinished run has none, since its policy had less training than the others.
     pub fn score(&self, run: &RecordedRun, measure: Measure) -> Option<f64> {
         match measure {
-            Measure::Evaluation(noise) => self.evaluation(run, noise).map(|evaluation| evaluation.return_mean),
+            Measure::Evaluation(noise) => self.evaluation(run, noise).map(|evaluation| evaluation.result.return_mean),
             Measure::Training => run.final_return,
         }
     }
 
-    /// The evaluation of a run that counts in the tables: its own world and profile, the section's amount of training.
-    pub fn evaluation<'a>(&self, run: &'a RecordedRun, noise: Noise) -> Option<&'a EvaluationFinished> {
+    /// The evaluation of a run that counts in the tables: its own world and profile, the section's amount of training. Of
+    /// several, the one with most episodes that is not partial; the last of equally long ones.
+    pub fn evaluation<'a>(&self, run: &'a RecordedRun, noise: Noise) -> Option<&'a RecordedEvaluation> {
         let profile = run.settings.get("world.profile");
-        // Of repeated evaluations of the same policy, the last counts.
-        run.evaluations.iter().rev().find(|evaluation| {
+        let of_this_policy = run.evaluations.iter().filter(|RecordedEvaluation { result: evaluation, .. }| {
             evaluation.noise == noise.name()
-                && evaluation.trained_interactions == self.evaluated_at
+                && evaluation.trained_interactions == self.evaluated_at.unwrap_or(run.budget_interactions)
                 && evaluation.world == run.world
                 && profile.is_none_or(|profile| *profile == evaluation.profile)
-        })
+        });
+        of_this_policy.max_by_key(|evaluation| (!evaluation.partial, evaluation.result.interactions))
     }
 
     /// Whether the agent can have this score: one that explores by random actions has no noise to switch on.
@@ -147,30 +159,26 @@ pub struct SetAside {
 /// With `evaluated_at`, the tables hold evaluations after that many interactions instead of after the whole budget.
 pub fn sections(runs: Vec<RecordedRun>, evaluated_at: Option<u64>) -> (Vec<Section>, Vec<SetAside>) {
     let (runs, set_aside) = without_repeats(runs);
-    let mut groups: BTreeMap<(std::cmp::Reverse<u64>, Settings), Vec<RecordedRun>> = BTreeMap::new();
-    for run in runs {
-        groups.entry((std::cmp::Reverse(run.budget_interactions), section_part(&run.settings))).or_default().push(run);
+    let (kinds, of_run) = told_apart(&runs.iter().collect::<Vec<_>>(), is_section_key);
+    let mut groups: Vec<(Settings, Vec<RecordedRun>)> =
+        kinds.into_iter().map(|kind| (kind.differences, Vec::new())).collect();
+    for (run, kind) in runs.into_iter().zip(of_run) {
+        groups[kind].1.push(run);
     }
-    let differing = differing_keys(groups.keys().map(|(_, settings)| settings).collect::<Vec<_>>());
-    let sections = groups
-        .into_iter()
-        .map(|((budget, settings), runs)| {
-            let value = |key: &String| settings.get(key).cloned().unwrap_or_else(|| "not set".into());
-            let distinction = differing.iter().map(|key| (key.clone(), value(key))).collect();
-            section(distinction, budget.0, evaluated_at.unwrap_or(budget.0), runs)
-        })
-        .collect();
+    // The longest training first.
+    let budget = |runs: &[RecordedRun]| runs.iter().map(|run| run.budget_interactions).max();
+    groups.sort_by_key(|(_, runs)| std::cmp::Reverse(budget(runs)));
+    let sections = groups.into_iter().map(|(distinction, runs)| section(distinction, evaluated_at, runs)).collect();
     (sections, set_aside)
 }
 
 fn without_repeats(mut runs: Vec<RecordedRun>) -> (Vec<RecordedRun>, Vec<SetAside>) {
     runs.sort_by(|a, b| (b.reached_interactions, &a.folder).cmp(&(a.reached_interactions, &b.folder)));
     let mut kept: Vec<RecordedRun> = Vec::new();
-    let mut seen: BTreeMap<(String, String, u64, Settings, Settings), usize> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, String, u64, Settings), usize> = BTreeMap::new();
     let mut set_aside = Vec::new();
     for run in runs {
-        let (section, variant) = (section_part(&run.settings), variant_part(&run.settings));
-        let identity = (run.world.clone(), run.agent.clone(), run.seed, section, variant);
+        let identity = (run.world.clone(), run.agent.clone(), run.seed, part(&run.settings, is_result_key));
         if let Some(&first) = seen.get(&identity) {
             let reason = format!("repeats {}: same world, agent, settings and seed", kept[first].folder.display());
             set_aside.push(SetAside { folder: run.folder.display().to_string(), reason });
@@ -182,8 +190,8 @@ fn without_repeats(mut runs: Vec<RecordedRun>) -> (Vec<RecordedRun>, Vec<SetAsid
     (kept, set_aside)
 }
 
-fn section(distinction: Settings, budget_interactions: u64, evaluated_at: u64, runs: Vec<RecordedRun>) -> Section {
-    let agents = Agent::all_of(&runs);
+fn section(distinction: Settings, evaluated_at: Option<u64>, runs: Vec<RecordedRun>) -> Section {
+    let agents = Agent::all_of_section(&runs);
     let mut worlds: Vec<String> = runs.iter().map(|run| run.world.clone()).collect();
     let position = |world: &str| PAPER_GAMES.iter().position(|game| game.game == world).unwrap_or(PAPER_GAMES.len());
     worlds.sort_by(|a, b| (position(a), a).cmp(&(position(b), b)));
@@ -194,5 +202,5 @@ fn section(distinction: Settings, budget_interactions: u64, evaluated_at: u64, r
         cells.entry((run.world.clone(), agent)).or_default().push(run);
     }
     cells.values_mut().for_each(|runs| runs.sort_by_key(|run| run.seed));
-    Section { distinction, budget_interactions, agents, worlds, evaluated_at, cells }
+    Section { distinction, agents, worlds, evaluated_at, cells }
 }

@@ -1,6 +1,7 @@
 //! A run's resolved configuration as dotted keys, and which of them may differ between runs that are averaged.
 
 use crate::ReportError;
+use sane_stats::number_format::grouped;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Value;
@@ -11,8 +12,8 @@ pub type Settings = BTreeMap<String, String>;
 /// Runs that differ in one of these are shown in separate sections.
 const SECTION_KEYS: [&str; 4] = ["training.", "replay.", "world.profile", "learner.network."];
 
-/// Keys that may differ within one agent of a section: tables are over seeds and worlds, and records never change a result.
-const FREE_KEYS: [&str; 4] = ["agent", "seed", "world.name", "record."];
+/// Keys that tell no runs apart: tables are over seeds and worlds, and neither records nor evaluations change what is learnt.
+const FREE_KEYS: [&str; 5] = ["agent", "seed", "world.name", "record.", "training.evaluat"];
 
 /// The configuration in `text`, which was read from `path`.
 pub fn parse(text: &str, path: &Path) -> Result<Settings, ReportError> {
@@ -25,14 +26,42 @@ pub fn parse(text: &str, path: &Path) -> Result<Settings, ReportError> {
     Ok(settings)
 }
 
-/// The part of the settings that decides a run's section.
-pub fn section_part(settings: &Settings) -> Settings {
-    part(settings, is_section_key)
+/// Whether the key can decide a run's section.
+pub fn is_section_key(key: &str) -> bool {
+    matches(key, &SECTION_KEYS) && !matches(key, &FREE_KEYS)
+}
+
+/// Whether the key can distinguish variants of one agent within a section.
+pub fn is_variant_key(key: &str) -> bool {
+    !matches(key, &SECTION_KEYS) && !matches(key, &FREE_KEYS)
+}
+
+/// Whether the key can change what a run learns.
+pub fn is_result_key(key: &str) -> bool {
+    !matches(key, &FREE_KEYS)
+}
+
+/// A value as people read it: whole numbers with their thousands separated.
+pub fn readable(value: &str) -> String {
+    value.parse().map_or_else(|_| value.to_owned(), grouped)
+}
+
+/// A key as labels show it: its last part, or its last two where one says too little.
+pub fn short_key(key: &str) -> &str {
+    const TOO_SHORT: usize = 6;
+    const SAY_LITTLE: [&str; 1] = ["epsilon"];
+    let last = key.rfind('.').map_or(0, |dot| dot + 1);
+    if TOO_SHORT <= key.len() - last && !SAY_LITTLE.contains(&&key[last..]) {
+        return &key[last..];
+    }
+    let two = key[..last.saturating_sub(1)].rfind('.').map_or(0, |dot| dot + 1);
+    let general = ["learner.", "exploration.", "training."].into_iter();
+    general.filter_map(|prefix| key[two..].strip_prefix(prefix)).next().unwrap_or(&key[two..])
 }
 
 /// The part of the settings that distinguishes variants of one agent.
 pub fn variant_part(settings: &Settings) -> Settings {
-    part(settings, |key| !is_section_key(key) && !matches(key, &FREE_KEYS))
+    part(settings, is_variant_key)
 }
 
 /// The keys whose values are not the same in all of these settings.
@@ -48,16 +77,13 @@ pub fn differing_keys<'a>(all: impl IntoIterator<Item = &'a Settings> + Clone) -
     keys.into_iter().filter(|key| !agree(key)).cloned().collect()
 }
 
-fn is_section_key(key: &str) -> bool {
-    matches(key, &SECTION_KEYS)
-}
-
-/// A pattern that ends in a dot matches all keys below it.
+/// Whether the key is one of these, or begins with one that has a dot.
 fn matches(key: &str, patterns: &[&str]) -> bool {
-    patterns.iter().any(|pattern| if pattern.ends_with('.') { key.starts_with(pattern) } else { key == *pattern })
+    patterns.iter().any(|pattern| if pattern.contains('.') { key.starts_with(pattern) } else { key == *pattern })
 }
 
-fn part(settings: &Settings, wanted: impl Fn(&str) -> bool) -> Settings {
+/// The settings whose keys are wanted.
+pub fn part(settings: &Settings, wanted: impl Fn(&str) -> bool) -> Settings {
     settings.iter().filter(|(key, _)| wanted(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
@@ -80,6 +106,10 @@ mod tests {
         parse(text, Path::new("config.toml")).unwrap()
     }
 
+    fn section_part(settings: &Settings) -> Settings {
+        part(settings, is_section_key)
+    }
+
     #[test]
     fn a_different_budget_is_another_section_and_a_different_learning_rate_another_variant() {
         let base =
@@ -92,6 +122,28 @@ mod tests {
         let rate = settings(&base.replace("0.1", "0.2"));
         assert_eq!(section_part(&first), section_part(&rate));
         assert_eq!(differing_keys([&first, &rate]), ["learner.optimiser.learning_rate"]);
+    }
+
+    #[test]
+    fn a_short_key_says_what_it_is_of() {
+        for (key, short) in [
+            ("learner.optimiser.learning_rate", "learning_rate"),
+            ("learner.optimiser.epsilon", "optimiser.epsilon"),
+            ("learner.exploration.epsilon.last", "epsilon.last"),
+            ("learner.gamma", "gamma"),
+            ("training.total_interactions", "total_interactions"),
+            ("preset", "preset"),
+        ] {
+            assert_eq!(short_key(key), short);
+        }
+    }
+
+    #[test]
+    fn evaluations_while_training_and_records_tell_no_runs_apart() {
+        for key in ["seed", "record.interval", "training.evaluate_every", "world.name"] {
+            assert!(!is_result_key(key) && !is_section_key(key) && !is_variant_key(key), "{key}");
+        }
+        assert!(is_section_key("training.batch_size") && is_variant_key("world.sticky") && is_result_key("agents"));
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! The tables of a report: scores beside the paper's, aggregates and probabilities of improvement, the list of runs, the
 //! settings in which agents differ.
 
+use crate::agent::Agent;
 use crate::comparison::Comparison;
 use crate::paper::{Noise, paper_score, printed_mean, recomputed_mean, suite};
 use crate::recorded_run::RecordedRun;
 use crate::section::{Measure, Section};
-use crate::settings::{Settings, differing_keys};
+use crate::settings::{Settings, differing_keys, is_result_key, readable};
 use crate::table::{MISSING, Table};
 use sane_record::{Baseline, PAPER_GAMES};
 use sane_stats::number_format::{counted, grouped, hundredths, percent, plus_minus, range, scientific, score};
 use sane_stats::{Aggregate, Estimate, mean, sample_std};
+use std::collections::BTreeSet;
 
 /// Letters of the digest that are shown.
 const DIGEST_SHOWN: usize = 12;
@@ -268,7 +270,8 @@ pub fn run_table(section: &Section) -> Table {
 
 fn run_cells(section: &Section, agent: usize, run: &RecordedRun) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
-    let evaluated = |noise| or_dash(section.evaluation(run, noise).map(|evaluation| score(evaluation.return_mean)));
+    let evaluated =
+        |noise| or_dash(section.evaluation(run, noise).map(|evaluation| score(evaluation.result.return_mean)));
     let last = run.points.last();
     let returns = run.final_return.or_else(|| last?.return_mean);
     let listed = |list: &[String]| or_dash((!list.is_empty()).then(|| list.join("; ")));
@@ -306,10 +309,13 @@ fn run_state(run: &RecordedRun) -> String {
     if run.torn { format!("{state}; last line torn") } else { state }
 }
 
-/// One row per key in which the agents differ; none if they agree in all.
+/// One row per key in which the agents differ in some world; none if they agree in all.
 pub fn settings_table(section: &Section) -> Option<Table> {
-    let all = || section.agents.iter().map(|agent| agent.settings());
-    let differing = differing_keys(all().collect::<Vec<_>>());
+    let in_world = |world: &String| -> Vec<String> {
+        let all: Vec<&Settings> = section.agents.iter().filter_map(|agent| agent.settings_in(world)).collect();
+        differing_keys(all)
+    };
+    let differing: BTreeSet<String> = section.worlds.iter().flat_map(in_world).collect();
     if differing.is_empty() {
         return None;
     }
@@ -321,7 +327,46 @@ pub fn settings_table(section: &Section) -> Option<Table> {
         ..Table::default()
     };
     for key in differing {
-        let values = all().map(|settings| settings.get(&key).cloned().unwrap_or_else(|| "–".into()));
+        let value = |agent: &Agent| {
+            let in_worlds = section.worlds.iter().filter_map(|world| agent.settings_in(world));
+            let values: BTreeSet<&str> =
+                in_worlds.map(|settings| settings.get(&key).map_or("–", String::as_str)).collect();
+            values.into_iter().map(readable).collect::<Vec<_>>().join(" / ")
+        };
+        let values: Vec<String> = section.agents.iter().map(value).collect();
+        table.push(std::iter::once(key.clone()).chain(values).collect());
+    }
+    if 1 < section.worlds.len() {
+        table.notes.push("Values with a stroke between them: given by the presets of different worlds.".into());
+    }
+    Some(table)
+}
+
+/// One row per key whose value is the same for all agents of a world and differs between worlds, as their presets give it;
+/// none if there is no such key.
+pub fn world_settings_table(section: &Section) -> Option<Table> {
+    let of_world = |world: &String| -> Settings {
+        let runs: Vec<&Settings> =
+            section.all_runs().filter(|(_, run)| run.world == *world).map(|(_, run)| &run.settings).collect();
+        let differing = differing_keys(runs.clone());
+        let first = runs.first().map(|settings| (*settings).clone()).unwrap_or_default();
+        first.into_iter().filter(|(key, _)| is_result_key(key) && !differing.contains(key)).collect()
+    };
+    let worlds: Vec<Settings> = section.worlds.iter().map(of_world).collect();
+    let differing: Vec<String> = differing_keys(worlds.iter().collect::<Vec<_>>());
+    let in_all = |key: &String| worlds.iter().all(|settings| settings.contains_key(key));
+    let keys: Vec<String> = differing.into_iter().filter(in_all).collect();
+    if keys.is_empty() {
+        return None;
+    }
+    let mut table = Table {
+        caption: "Settings in which the worlds differ".into(),
+        columns: std::iter::once("key".to_owned()).chain(section.worlds.iter().cloned()).collect(),
+        notes: vec!["The same for all agents of a world; given by its preset unless somebody chose them.".into()],
+        ..Table::default()
+    };
+    for key in keys {
+        let values = worlds.iter().map(|settings| readable(&settings[&key]));
         table.push(std::iter::once(key.clone()).chain(values).collect());
     }
     Some(table)

@@ -11,7 +11,7 @@ use crate::figures::file_part;
 use crate::page::{html_page, remarks_html};
 use crate::plot::{Axis, EstimateRow, Panel, Scene, TickStyle, Weight, escape, text_width, to_svg};
 use crate::section::SetAside;
-use crate::settings::{Settings, differing_keys, variant_part};
+use crate::settings::{Settings, differing_keys, part, variant_part};
 use crate::{Figure, OutputFile, RecordedRun, ReportError, Table};
 use sane_record::RiskAudit;
 use sane_stats::number_format::{counted, hundredths, percent, range, scientific};
@@ -119,7 +119,9 @@ impl SeedAudits {
         let mut agents: Vec<AuditedAgent> = Vec::new();
         for ((world, _, name, settings), mut runs) in groups {
             let variants = keys.iter().filter(|(w, _, n, _)| *w == world && *n == name).map(|key| &key.3);
-            let label = label(&name, &differing_keys(variants), &settings);
+            let position = variants.clone().position(|variant| *variant == settings).unwrap_or_default();
+            let differing = differing_keys(variants);
+            let label = label(&name, &part(&settings, |key| differing.iter().any(|other| other == key)), position);
             let taken: Vec<Look> = looks.values().copied().collect();
             let look = *looks.entry(label.clone()).or_insert_with(|| Look::of(&name, &taken));
             runs.sort_by_key(|run| run.audit.subject.seed);

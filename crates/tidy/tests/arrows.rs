@@ -17,7 +17,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("lab", &["agent", "arcade", "env", "gym", "minigames", "nn", "record", "replay", "stats", "vcs"]),
     ("suite", &["lab", "record"]),
     ("report", &["record", "stats"]),
-    ("watch", &["record", "report"]),
+    ("watch", &["record", "report", "stats"]),
     ("fuzzing", &["agent", "arcade", "env", "lab", "minigames", "record", "report", "suite", "vcs"]),
     ("tidy", &[]),
 ];

@@ -3,6 +3,7 @@
 
     tools/watch_browser_test.py                       # uses target/release/sane; screenshots into target/watch-shots
     tools/watch_browser_test.py --sane PATH --shots DIR
+    tools/watch_browser_test.py --only suite          # one part: live, suite (with one run alone), hostile
     tools/watch_browser_test.py --many DIR            # first paint over a folder of many runs, nothing is trained
 
 Needs Python 3 and Chromium (Debian: apt-get install chromium), nothing else: the browser is spoken to through its
@@ -44,11 +45,49 @@ class Browser:
         os.close(to_browser_read)
         os.close(from_browser_write)
         self.rest, self.number, self.complaints, self.requests = b"", 0, [], []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.downloads = tempfile.mkdtemp(prefix="sane-watch-downloads-")
+        self.new_tab()
+
+    def new_tab(self):
+        """Opens a tab of its own and returns the one that was driven before."""
+        before = getattr(self, "session", None)
         self.session = None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Log", "Network"]:
             self.call(f"{domain}.enable")
+        session, self.session = self.session, None
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=self.downloads)
+        self.session = session
+        return before
+
+    def downloaded(self, name):
+        """The content of a file, once the browser has saved it whole."""
+        path = os.path.join(self.downloads, name)
+        start = time.time()
+        while not os.path.exists(path):
+            assert time.time() - start < PATIENCE, f"{name} was not saved; there is {os.listdir(self.downloads)}"
+            time.sleep(0.1)
+        with open(path, "rb") as file:
+            content = file.read()
+        os.remove(path)
+        print(f"  saved: {name}, {len(content)} bytes", flush=True)
+        return content
+
+    def mouse(self, kind, x, y, clicks=1):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=0 if kind == "mouseReleased" else 1,
+                  clickCount=clicks)
+
+    def drag(self, x_from, x_to, y):
+        self.mouse("mousePressed", x_from, y)
+        for share in [0.25, 0.5, 0.75, 1.0]:
+            self.mouse("mouseMoved", x_from + share * (x_to - x_from), y)
+        self.mouse("mouseReleased", x_to, y)
+
+    def double_click(self, x, y):
+        for clicks in [1, 2]:
+            self.mouse("mousePressed", x, y, clicks)
+            self.mouse("mouseReleased", x, y, clicks)
 
     def call(self, method, **params):
         self.number += 1
@@ -115,7 +154,11 @@ class Browser:
         time.sleep(0.4)
 
     def shot(self, name, whole=False):
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        extra = {}
+        if whole:
+            size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+            extra = {"clip": {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 6000), "scale": 1}}
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **extra)["data"]
         path = os.path.join(ARGUMENTS.shots, f"{name}.png")
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
@@ -124,6 +167,7 @@ class Browser:
         self.process.terminate()
         self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
+        shutil.rmtree(self.downloads, ignore_errors=True)
 
 
 def watch(folder):
@@ -131,16 +175,238 @@ def watch(folder):
     return process, process.stdout.readline().strip()
 
 
-def train(folder, agent, seed, steps, *more):
-    command = [ARGUMENTS.sane, "-q", "train", "minatar/breakout", "--agent", agent, "--seed", str(seed), "--preset",
-               "minatar", "--steps", str(steps), "--out", os.path.join(folder, "minatar", "breakout", agent, f"seed-{seed}"),
-               "--threads", "1", "--set", "record.interval=500", "--set", "training.learning_starts=1000", *more]
+def train(folder, agent, seed, steps, *more, world="minatar/breakout", preset=("--preset", "minatar")):
+    command = [ARGUMENTS.sane, "-q", "train", world, "--agent", agent, "--seed", str(seed), *preset, "--steps", str(steps),
+               "--out", os.path.join(folder, world, agent, f"seed-{seed}"), "--threads", "1", "--set", "record.interval=500",
+               "--set", "training.learning_starts=1000", *more]
     return subprocess.Popen(command)
 
 
 def overflow(browser, what):
-    wide = browser.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    wide = browser.ask("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth")
     assert wide <= 0, f"{what}: the page is {wide} pixels wider than the window"
+
+
+# Texts whose box is too narrow for them and that no ellipsis shortens, and texts that lie over each other.
+CUT = """(() => {
+  const bad = [];
+  const seen = (e) => {
+    let { left, right, top, bottom } = e.getBoundingClientRect();
+    for (let a = e.parentElement; a; a = a.parentElement) {
+      if (getComputedStyle(a).overflow === 'visible') continue;
+      const b = a.getBoundingClientRect();
+      [left, right, top, bottom] = [Math.max(left, b.left), Math.min(right, b.right), Math.max(top, b.top), Math.min(bottom, b.bottom)];
+    }
+    return { left, right, top, bottom, width: right - left, height: bottom - top };
+  };
+  const leaves = [...document.querySelectorAll('main *, header *')].filter((e) => e.checkVisibility() && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()));
+  for (const e of leaves) {
+    const style = getComputedStyle(e);
+    if (style.overflow !== 'visible' && style.textOverflow !== 'ellipsis' && e.scrollWidth > e.clientWidth + 1 && !e.closest('pre, .shares, .hidden')) bad.push('cut: ' + e.textContent.slice(0, 60));
+    const box = seen(e);
+    if (innerWidth + 1 < box.right && !e.closest('.scroll, pre, .hidden, .skip')) bad.push('outside: ' + e.textContent.slice(0, 60));
+  }
+  const boxes = leaves.filter((e) => !e.closest('.tip, .chosen, details, dialog, .hidden, .skip') && !['OPTION'].includes(e.tagName)).map((e) => [e, seen(e)]).filter(([, b]) => b.width > 1 && b.height > 1);
+  for (let i = 0; i < boxes.length; i += 1) {
+    for (let j = i + 1; j < Math.min(boxes.length, i + 40); j += 1) {
+      const [a, p] = boxes[i], [b, q] = boxes[j];
+      if (a.contains(b) || b.contains(a) || a.closest('header, thead') !== b.closest('header, thead')) continue;
+      const across = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+      const down = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+      if (3 < across && 3 < down) bad.push('overlap: ' + a.textContent.slice(0, 40) + ' / ' + b.textContent.slice(0, 40));
+    }
+  }
+  return [...new Set(bad)].slice(0, 8);
+})()"""
+
+
+def look_at_all(browser, url, name):
+    """Every view at three widths, light and dark: nothing is wider than the window, cut or covered; a picture of each."""
+    rows = "document.querySelectorAll('table.runs tbody tr').length"
+    browser.open(url)
+    browser.wait(f"{name}: runs", rows)
+    first = browser.ask("document.querySelector('tr:has(.agent.c1) td.col-world a, td.col-world a').getAttribute('href')")
+    ready = "0 < document.querySelectorAll('.chart').length && [...document.querySelectorAll('.chart')].every((c) => c.hidden || 'points' in c.dataset)"
+    views = [("overview", "#/?sort=world", rows), ("run", first, ready), ("compare-run", "#/compare?runs=all&by=run", ready), ("compare-agent", "#/compare?runs=all&by=agent", ready)]
+    for view, address, shown in views:
+        browser.ask(f"location.hash = {json.dumps(address)}")
+        browser.wait(f"{name}: {view}", f"location.hash.startsWith({json.dumps(address.split('?')[0])}) && {shown}")
+        time.sleep(0.3)
+        for width, height in [(1280, 900), (1920, 1080), (390, 844)]:
+            for scheme in ["light", "dark"]:
+                browser.look(scheme, width, height, phone=width == 390)
+                what = f"{name}-{view}-{width}-{scheme}"
+                overflow(browser, what)
+                bad = browser.ask(CUT)
+                browser.shot(what, whole=True)
+                assert not bad, f"{what}: {bad}"
+    browser.look("light")
+
+
+def check_suite(browser, folder):
+    print("one run alone")
+    assert train(folder, "sane", 1, 3000, "--set", "record.film_interval=1").wait() == 0
+    seed_1 = os.path.join(folder, "minatar/breakout/sane/seed-1")
+    write_evaluations(seed_1)
+    subprocess.run([ARGUMENTS.sane, "-q", "risk", "gallery", seed_1, "--interactions", "600", "--states", "4"], check=True,
+                   stdout=subprocess.DEVNULL)
+    server, url = watch(folder)
+    try:
+        look_at_all(browser, url, "one")
+        print("its gallery")
+        browser.open(url)
+        browser.wait("the table", "document.querySelector('td.col-world a') !== null")
+        browser.ask("document.querySelector('td.col-world a').click()")
+        browser.wait("thumbnails", "document.querySelectorAll('.thumb .frame').length === 8 && [...document.querySelectorAll('.frame')].every((f) => 4 < f.width)")
+        browser.ask("document.querySelector('.thumb').click()")
+        browser.wait("one of them large", "document.querySelector('dialog.picture').open")
+        first = browser.ask("document.querySelector('dialog.picture b').textContent")
+        browser.key("ArrowRight")
+        browser.wait("the next one", f"document.querySelector('dialog.picture b').textContent !== {json.dumps(first)}")
+        browser.shot("gallery-large")
+        browser.look("dark", 390, 844, phone=True)
+        overflow(browser, "gallery on a phone")
+        browser.shot("gallery-large-phone-dark")
+        browser.look("light")
+        browser.key("Escape")
+        browser.wait("closed", "!document.querySelector('dialog.picture').open")
+        browser.wait("evaluations while training have a chart", "[...document.querySelectorAll('.chart')].some((c) => !c.hidden && c.textContent.startsWith('Evaluation while training') && c.dataset.points === '6')")
+    finally:
+        server.kill()
+
+    print("four agents, two games with presets of their own, two seeds")
+    shutil.rmtree(os.path.join(folder, "minatar"))
+    for world, preset in [("minatar/breakout", ("--preset", "minatar")), ("risky-road", ())]:
+        for agent in ["q-sane", "sane", "noisynet", "eps-greedy"]:
+            for seed in [1, 2]:
+                assert train(folder, agent, seed, 1300, "--set", "record.interval=100", world=world, preset=preset).wait() == 0
+    for seed in [1, 2]:
+        write_evaluations(os.path.join(folder, f"minatar/breakout/sane/seed-{seed}"), seed)
+    server, url = watch(folder)
+    try:
+        browser.open(url)
+        browser.wait("sixteen runs", "document.querySelectorAll('table.runs tbody tr').length === 16")
+        agents = browser.ask("[...document.querySelectorAll('select[aria-label=Agent] option')].map((o) => o.textContent)")
+        assert agents == ["All agents", "eps-greedy", "noisynet", "q-sane", "sane"], f"an agent is an agent in every game: {agents}"
+
+        print("filter, in the address and in a new tab")
+        browser.key("/")
+        browser.call("Input.insertText", text="road sane 2")
+        browser.wait("two runs", "document.querySelectorAll('table.runs tbody tr').length === 2")
+        browser.ask("document.querySelector('th.col-return button').click()")
+        address = browser.ask("location.href")
+        tab = browser.new_tab()
+        browser.open(address)
+        browser.wait("the same two in a new tab", "document.querySelectorAll('table.runs tbody tr').length === 2 && document.querySelector('input[type=search]').value === 'road sane 2' && document.querySelector('th.col-return').ariaSort === 'descending'")
+        browser.session = tab
+        browser.ask("document.querySelector('[data-save=runs]').click()")
+        lines = browser.downloaded("runs.csv").decode().splitlines()
+        assert len(lines) == 3 and lines[0].startswith("game,agent,settings,seed"), lines
+
+        print("comparison: a panel per game")
+        browser.open(url + "#/compare?runs=all")
+        panels = "document.querySelectorAll('.panels .chart').length"
+        drawn = "[...document.querySelectorAll('.panels .chart')].every((c) => 3 < Number(c.dataset.points))"
+        browser.wait("two panels", f"{panels} === 2 && {drawn} && document.querySelectorAll('.legend li').length === 16")
+        looks = browser.ask("[...document.querySelectorAll('.panels .chart')].map((c) => new Set([...c.querySelectorAll('.sample')].map((s) => s.toDataURL())).size)")
+        assert looks == [8, 8], f"no two curves of a panel look alike: {looks}"
+        browser.ask("document.querySelector('input[value=agent]').click()")
+        browser.wait("four agents in each", f"{drawn} && document.querySelectorAll('.legend li').length === 8")
+
+        print("zoom, smoothing, axes")
+        box = browser.ask("(() => { const b = document.querySelector('.panels canvas').getBoundingClientRect(); return [b.left, b.right, b.top + b.height / 2]; })()")
+        picture = "document.querySelector('.panels canvas').toDataURL()"
+        whole = browser.ask(picture)
+        browser.drag(box[0] + 0.4 * (box[1] - box[0]), box[0] + 0.7 * (box[1] - box[0]), box[2])
+        browser.wait("the part that was dragged over is in the address", "/zoom=[0-9.]+~[0-9.]+/.test(location.hash) && !document.querySelector('.whole').hidden")
+        browser.shot("compare-zoomed")
+        assert browser.ask(picture) != whole
+        browser.double_click(box[0] + 0.5 * (box[1] - box[0]), box[2])
+        browser.wait("double click: the whole", "!location.hash.includes('zoom=') && document.querySelector('.whole').hidden")
+        rough = browser.ask(picture)
+        browser.ask("(() => { const s = document.querySelector('input[aria-label=Smoothing]'); s.value = 0.8; s.dispatchEvent(new Event('input')); })()")
+        browser.wait("smoothed", f"location.hash.includes('smooth=0.8') && {picture} !== {json.dumps(rough)}")
+        for axis in ["frames", "seconds", "episodes"]:
+            before = browser.ask(picture)
+            browser.ask(f"(() => {{ const s = document.querySelector('select[aria-label=Over]'); s.value = '{axis}'; s.dispatchEvent(new Event('change')); }})()")
+            browser.wait(f"over {axis}", f"location.hash.includes('x={axis}') && {drawn} && {picture} !== {json.dumps(before)}")
+            browser.shot(f"compare-{axis}")
+        browser.drag(box[0] + 0.3 * (box[1] - box[0]), box[0] + 0.8 * (box[1] - box[0]), box[2])
+        browser.wait("zoomed again", "location.hash.includes('zoom=')")
+        browser.ask("document.querySelector('.tools .small-button').click()")
+        browser.wait("logarithmic", "location.hash.includes('log=1')")
+
+        print("the address in a new tab")
+        address = browser.ask("location.href")
+        state = "JSON.stringify([location.hash.split('&').sort(), document.querySelectorAll('.legend li').length, document.querySelector('select[aria-label=Over]').value, document.querySelector('input[aria-label=Smoothing]').value, document.querySelector('input[name=by]:checked').value, [...document.querySelectorAll('.panels .chart')].map((c) => c.dataset.reach), [...document.querySelectorAll('.scale')].map((b) => b.ariaPressed)])"
+        before = browser.ask(state)
+        tab = browser.new_tab()
+        browser.open(address)
+        browser.wait("all is as it was", f"{panels} === 2 && {drawn} && {state} === {json.dumps(before)}")
+        browser.session = tab
+
+        print("downloads")
+        save = "document.querySelector('.panels [data-save={}]').click()"
+        browser.ask(save.format("CSV"))
+        lines = browser.downloaded("minatar-breakout-return.csv").decode().splitlines()
+        assert lines[0] == "game,agent,seeds,quantity,episodes,mean,low,high" and 20 < len(lines), lines[:3]
+        assert {line.split(",")[1] for line in lines[1:]} == {"q-sane", "sane", "noisynet", "eps-greedy"}
+        browser.ask(save.format("SVG"))
+        svg = browser.downloaded("minatar-breakout-return.svg").decode()
+        assert svg.startswith("<svg") and "q-sane, 2 seeds" in svg and "episodes" in svg
+        browser.ask(save.format("PNG"))
+        assert browser.downloaded("minatar-breakout-return.png").startswith(b"\x89PNG")
+        browser.ask("document.querySelector('[data-save=all]').click()")
+        lines = browser.downloaded("comparison-curve.csv").decode().splitlines()
+        assert {line.split(",")[0] for line in lines[1:]} == {"minatar/breakout", "risky-road"}
+        with open(os.path.join(ARGUMENTS.shots, "saved.svg"), "w") as file:
+            file.write(svg)
+        browser.ask("document.querySelector('input[value=evaluation]').click()")
+        browser.wait("evaluations compared", "[...document.querySelectorAll('.panels .chart')].some((c) => 5 < Number(c.dataset.points))")
+        browser.shot("compare-evaluation")
+        assert not browser.complaints, f"the browser complains: {browser.complaints}"
+        look_at_all(browser, url, "suite")
+    finally:
+        server.kill()
+
+
+def write_evaluations(folder, seed=1):
+    """Evaluations while training as the trainer writes them, whether or not this one did."""
+    with open(os.path.join(folder, "evaluations_in_training.jsonl"), "w") as file:
+        for i in range(1, 7):
+            returns = [i * 0.7 + (seed + j * 37 * i) % 5 * 0.3 for j in range(8)]
+            line = {"interactions": 200 * i, "episodes": 8, "mean": sum(returns) / 8, "returns": returns, "best": True}
+            file.write(json.dumps(line) + "\n")
+
+
+def check_hostile(browser, folder):
+    print("names that would be markup, and names without end")
+    evil = "<img src=x onerror=alert(1)>"
+    for agent, world in [(evil, evil), ("a" * 300, "gym:" + "LongName" * 40), ("=1+1", "boxing")]:
+        run = os.path.join(folder, f"run-{len(world)}-{len(agent)}")
+        os.makedirs(run)
+        with open(os.path.join(run, "config.toml"), "w") as file:
+            file.write(f"agent = '{agent}'\nseed = 1\n[world]\nname = '{world}'\n[training]\ntotal_interactions = 900\n")
+        with open(os.path.join(run, "events.jsonl"), "w") as file:
+            for i in range(1, 9):
+                line = {"event": "episode_finished", "interactions": 100 * i, "episode": i, "return_raw": i, "return_mean_last_100": i}
+                file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        write_evaluations(run)
+    server, url = watch(folder)
+    try:
+        look_at_all(browser, url, "hostile")
+        assert browser.ask("document.images.length") <= 1, "only the icon is a picture"
+        browser.ask("location.hash = '#/compare?runs=all&by=run'")
+        browser.wait("three panels", "document.querySelectorAll('.panels .chart').length === 3 && [...document.querySelectorAll('.panels .chart')].every((c) => 3 < Number(c.dataset.points))")
+        browser.ask("document.querySelector('[data-save=all]').click()")
+        text = browser.downloaded("comparison-curve.csv").decode()
+        assert "'=1+1" in text and evil in text
+        browser.ask("[...document.querySelectorAll('.panels .chart')].find((c) => c.textContent.includes('onerror')).querySelector('[data-save=SVG]').click()")
+        svg = browser.downloaded("img-src-x-onerror-alert-1-return.svg").decode()
+        assert "<img" not in svg and "&lt;img" in svg
+        assert not browser.complaints, f"the browser complains: {browser.complaints}"
+    finally:
+        server.kill()
 
 
 def check_live(browser, folder):
@@ -220,8 +486,8 @@ def check_live(browser, folder):
         browser.key("c")
         browser.wait("five curves", "document.querySelectorAll('.legend li').length === 5 && 2 < Number(document.querySelector('.chart').dataset.points)")
         browser.shot("compare-runs")
-        browser.ask("document.querySelector('input[value=seeds]').click()")
-        browser.wait("four over seeds, two of which are one", "document.querySelectorAll('.legend li').length === 4")
+        browser.ask("document.querySelector('input[value=agent]').click()")
+        browser.wait("fewer by agent", "document.querySelectorAll('.legend li').length === 4")
         browser.shot("compare-seeds")
         browser.look("dark", 390, 844, phone=True)
         overflow(browser, "comparison on a phone")
@@ -268,14 +534,22 @@ def check_many(browser, folder):
             times.append(seconds)
             print(f"  visit {visit + 1}: first paint {painted:.0f} ms, all {rows} runs with {trends} curves after {1000 * seconds:.0f} ms")
         print(f"  listening {1000 * listening:.0f} ms after its start")
-        browser.shot("many-light")
+        assert browser.ask("document.querySelectorAll('select[aria-label=Agent] option').length") == 5
         browser.ask("document.querySelector('th.col-return button').click()")
         time.sleep(0.3)
         opened = time.time()
         browser.ask("location.hash = document.querySelector('td.col-world a').getAttribute('href')")
         browser.wait("a run's charts", "5 < Number(document.querySelector('.chart')?.dataset.points || 0)")
         print(f"  a run of it: {1000 * (time.time() - opened):.0f} ms")
-        browser.shot("many-run", whole=True)
+        opened = time.time()
+        browser.ask("location.hash = '#/compare?runs=all'")
+        browser.wait("eleven panels by agent", "document.querySelectorAll('.panels .chart').length === 11 && [...document.querySelectorAll('.panels .chart')].every((c) => 50 < Number(c.dataset.points))")
+        print(f"  all of them compared: {1000 * (time.time() - opened):.0f} ms")
+        opened = time.time()
+        browser.ask("document.querySelector('input[value=sigma]').click()")
+        browser.wait("another quantity", "[...document.querySelectorAll('.panels .chart')].every((c) => 50 < Number(c.dataset.points)) && location.hash.includes('sigma')")
+        print(f"  another quantity: {1000 * (time.time() - opened):.0f} ms")
+        look_at_all(browser, url, "many")
         assert max(times) < 1.0, f"the table with all curves took {max(times):.2f} s; on a machine with nothing else to do it takes less than 1 s"
         assert not browser.complaints, f"the browser complains: {browser.complaints}"
     finally:
@@ -288,8 +562,10 @@ def main():
         if ARGUMENTS.many:
             check_many(browser, ARGUMENTS.many)
         else:
-            with tempfile.TemporaryDirectory(prefix="sane-watch-runs-") as folder:
-                check_live(browser, folder)
+            for name, check in [("suite", check_suite), ("hostile", check_hostile), ("live", check_live)]:
+                if ARGUMENTS.only in (None, name):
+                    with tempfile.TemporaryDirectory(prefix="sane-watch-runs-") as folder:
+                        check(browser, folder)
     finally:
         browser.close()
     print("all of it held; screenshots in", ARGUMENTS.shots)
@@ -298,6 +574,7 @@ def main():
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--sane", default="target/release/sane", help="the program")
 parser.add_argument("--shots", default="target/watch-shots", help="folder for screenshots")
+parser.add_argument("--only", choices=["suite", "hostile", "live"], help="one part of the test")
 parser.add_argument("--many", metavar="DIR", help="measure the first paint over the runs in this folder")
 ARGUMENTS = parser.parse_args()
 os.makedirs(ARGUMENTS.shots, exist_ok=True)

@@ -127,14 +127,47 @@ fn runs_are_compared_each_by_itself_and_over_their_seeds() {
     write_runs(root.path());
     let watch = Watch::start(root.path(), &["runs"]);
     let rows = watch.rows(|rows| rows.len() == 4);
-    let (first, second) = (id_of(&rows, "q-sane", 1), id_of(&rows, "noisynet", 1));
-    let compare = |by: &str| watch.json(&format!("/api/compare?runs={first},{second}&quantity=curve&by={by}"));
-    assert_eq!(compare("run")["curves"].as_array().unwrap().len(), 2);
-    let curves = compare("seeds")["curves"].clone();
-    assert_eq!(curves[0]["seeds"], serde_json::json!([1, 2]));
+    let ids = [("q-sane", 1), ("q-sane", 2), ("noisynet", 1)].map(|(agent, seed)| id_of(&rows, agent, seed)).join(",");
+    let compare = |by: &str, more: &str| {
+        watch.json(&format!("/api/compare?runs={ids}&quantity=curve&by={by}{more}"))["curves"].clone()
+    };
+    assert_eq!(compare("run", "").as_array().unwrap().len(), 3);
+    let curves = compare("agent", "");
+    assert_eq!(compare("seeds", ""), curves, "as it was called before");
+    assert_eq!((&curves[0]["seeds"], &curves[1]["seeds"]), (&serde_json::json!([1, 2]), &serde_json::json!([1])));
     let (low, mean, high) = (&curves[0]["low"][90], &curves[0]["mean"][90], &curves[0]["high"][90]);
     assert!(low.as_f64() < mean.as_f64() && mean.as_f64() < high.as_f64(), "{low} {mean} {high}");
+    // 500 interactions per second, 4 frames each, 250 in an episode.
+    for (axis, end) in [("interactions", 20_000.0), ("frames", 80_000.0), ("seconds", 40.0), ("episodes", 80.0)] {
+        for by in ["run", "agent"] {
+            let x = compare(by, &format!("&x={axis}"))[0]["x"].as_array().unwrap().last().cloned().unwrap();
+            assert_eq!(x.as_f64(), Some(end), "{axis} by {by}");
+        }
+    }
     assert_eq!(watch.get("/api/compare?runs=x&quantity=nonsense&by=run").status, 400);
+    assert_eq!(watch.get("/api/compare?runs=x&quantity=curve&by=run&x=nonsense").status, 400);
+}
+
+#[test]
+fn evaluations_while_training_are_a_curve_with_its_interval() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let folder = root.path().join("runs/boxing/q-sane/seed-1");
+    let lines = [(5_000, "[1.0,3.0,2.0]", 2.0), (10_000, "[4.0,6.0,5.0]", 5.0)].map(|(interactions, returns, mean)| {
+        format!(
+            "{{\"interactions\":{interactions},\"episodes\":3,\"mean\":{mean:?},\"returns\":{returns},\"best\":true}}\n"
+        )
+    });
+    fs::write(folder.join("evaluations_in_training.jsonl"), lines.concat() + "{\"interactions\":15000,\"epi").unwrap();
+    let watch = Watch::start(root.path(), &[]);
+    let id = id_of(&watch.rows(|rows| rows.len() == 4), "q-sane", 1);
+    let history = watch.json(&format!("/api/runs/{id}?x=frames"))["history"].clone();
+    let curve = &history["series"]["evaluation"];
+    assert_eq!((&curve["x"], &curve["mean"]), (&serde_json::json!([20_000, 40_000]), &serde_json::json!([2.0, 5.0])));
+    assert_eq!((&history["best_evaluation"]["interactions"], &history["bad_lines"]), (&10_000.into(), &0.into()));
+    let compared = watch.json(&format!("/api/compare?runs={id}&quantity=evaluation&by=run"))["curves"][0].clone();
+    let value = |list: &str| compared[list][1].as_f64().unwrap();
+    assert!(4.0 <= value("low") && value("low") < 5.0 && 5.0 < value("high") && value("high") <= 6.0, "{compared}");
 }
 
 #[test]
@@ -330,6 +363,13 @@ fn write_hostile_run(folder: &Path) {
     let process = "{\"timing\":\"process_started\",\"unix_seconds\":18446744073709551615,\
         \"from_interactions\":18446744073709551615,\"threads\":18446744073709551615,\"version\":\"\"}\n";
     fs::write(folder.join("timings.jsonl"), process.to_owned() + &speeds.concat() + &speeds[0]).unwrap();
+    let evaluations = ["1e308", "-1e308", "NaN", "null"].map(|mean| {
+        format!(
+            "{{\"interactions\":18446744073709551615,\"episodes\":18446744073709551615,\"mean\":{mean},\
+             \"returns\":[1e308,-1e308,1e308],\"best\":true}}\n"
+        )
+    });
+    fs::write(folder.join("evaluations_in_training.jsonl"), evaluations.concat()).unwrap();
 }
 
 #[test]
@@ -343,10 +383,12 @@ fn hostile_numbers_in_one_run_do_not_harm_the_page() {
     for id in &ids {
         watch.json(&format!("/api/runs/{id}"));
     }
-    for quantity in ["curve", "return", "sigma", "exploration", "loss", "q", "speed"] {
-        for by in ["run", "seeds"] {
-            let curves = watch.json(&format!("/api/compare?runs={}&quantity={quantity}&by={by}", ids.join(",")));
-            assert!(!curves["curves"].as_array().unwrap().is_empty(), "{quantity} by {by}");
+    for quantity in ["curve", "return", "sigma", "exploration", "loss", "q", "speed", "evaluation"] {
+        for by in ["run", "agent"] {
+            for x in ["interactions", "frames", "seconds", "episodes"] {
+                let request = format!("/api/compare?runs={}&quantity={quantity}&by={by}&x={x}", ids.join(","));
+                assert!(!watch.json(&request)["curves"].as_array().unwrap().is_empty(), "{request}");
+            }
         }
     }
     // The runs are still followed.

@@ -26,7 +26,7 @@ export class Film {
     this.at = 0;
     this.rate = 15;
     this.isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.screen = el("canvas", { class: "screen", width: head.width, height: head.height, role: "img", "aria-label": "What the agent saw" });
+    this.screen = el("canvas", { class: "screen", width: head.width, height: head.height, role: "img", "aria-label": "What the agent saw", title: "Open large", click: () => this.root.classList.toggle("is-large") });
     this.trace = el("canvas", { class: "trace", role: "img", "aria-label": this.words() });
     this.button = el("button", { type: "button", click: () => this.toggle() });
     this.slider = el("input", { type: "range", min: 0, max: this.length - 1, value: 0, "aria-label": "Place in the film", input: () => this.go(Number(this.slider.value)) });

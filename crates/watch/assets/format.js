@@ -43,11 +43,11 @@ export function speed(value) {
 
 export function duration(seconds) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
-  const s = Math.max(0, Math.round(seconds));
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.round(s / 60)} min`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ${String(Math.floor((s % 3600) / 60)).padStart(2, "0")}`;
-  return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+  const s = Math.max(0, seconds);
+  if (s < 59.5) return `${Math.round(s)} s`;
+  if (s < 59.5 * 60) return `${Math.round(s / 60)} min`;
+  if (s < 47.5 * 3600) return `${s < 9.95 * 3600 ? Number((s / 3600).toFixed(1)) : Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86400)} days`;
 }
 
 export function ago(seconds) {
@@ -62,9 +62,16 @@ export function date(unix) {
   return unix ? new Date(1000 * unix).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "–";
 }
 
-/** Seconds a running run still needs. */
+/** Seconds a running run still needs, at the speed it has had since it learns; null before that is known. */
 export function left(row) {
-  return row.state === "running" && row.speed ? (row.budget - row.reached) / row.speed : null;
+  return row.state === "running" ? row.seconds_left : null;
+}
+
+/** The time left in words; of a run that does not learn yet, that. */
+export function leftText(row) {
+  if (row.state !== "running") return "";
+  if (row.seconds_left !== null) return duration(row.seconds_left);
+  return row.reached < row.learning_starts ? "warm-up" : "";
 }
 
 /** An element with attributes and children; functions become listeners. */
@@ -79,9 +86,9 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** The agent's name with its colour before it. */
+/** The agent's name with its colour before it; what the name leaves out is in the tooltip. */
 export function agent(row) {
-  return el("span", { class: `agent c${row.colour}` }, row.label);
+  return el("span", { class: `agent c${row.colour}`, title: [row.label, row.note].filter(Boolean).join("\n") }, row.label);
 }
 
 export function state(row) {

@@ -1,30 +1,47 @@
 // One run: its state, curves, film, evaluations, gallery and settings. Follows the updates of the run.
 
+import { of, write } from "/address.js";
 import { Chart } from "/chart.js";
+import { Controls } from "/controls.js";
 import { Film } from "/film.js";
 import { gallery } from "/gallery.js";
-import { ago, agent, bar, bytes, count, date, duration, el, left, number, percent, speed, state } from "/format.js";
+import { ago, agent, bar, bytes, count, date, el, leftText, number, percent, speed, state } from "/format.js";
 
-/** Title, quantities drawn together, options. */
+/** Name, title, label of the axis, quantities drawn together, a word of explanation, options. */
 const CHARTS = [
-  { title: "Return", of: ["return", "curve"] },
-  { title: "|σ| of the states", of: ["sigma"], log: true },
-  { title: "Effective exploration", of: ["exploration"], from: 0, to: 1, format: percent, tick: percent },
-  { title: "Loss", of: ["loss"], log: true, wide: false },
-  { title: "Q of the actions taken", of: ["q"] },
-  { title: "Interactions per second", of: ["speed"], from: 0 },
+  { key: "return", title: "Return", label: "return of an episode", of: ["return", "curve"], about: "Line: mean of the last 100 training episodes. Band: lowest to highest episode." },
+  { key: "evaluation", title: "Evaluation while training", label: "mean return", of: ["evaluation"], dots: true, about: "Mean return without noise, on seeds of its own. Band: 95 % interval of the mean." },
+  { key: "sigma", title: "|σ| of the states", label: "|σ|", of: ["sigma"], isLog: true, about: "How much noise the states it acts in get: mean, and smallest to largest." },
+  { key: "exploration", title: "Effective exploration", label: "share of actions", of: ["exploration"], from: 0, to: 1, format: percent, tick: percent, about: "Share of interactions in which noise or chance changed the action." },
+  { key: "loss", title: "Loss", label: "loss", of: ["loss"], isLog: true, wide: false, about: "Mean loss of the training steps. It need not fall: its target moves." },
+  { key: "q", title: "Q of the actions taken", label: "Q", of: ["q"], about: "Discounted return that the agent expects from its actions." },
+  { key: "speed", title: "Interactions per second", label: "interactions per second", of: ["speed"], from: 0, about: "Fast before it learns, then the speed of learning." },
 ];
 
-const NAMES = { return: "episodes (mean, range)", curve: "mean of the last 100", sigma: "mean |σ| (range)", exploration: "share of actions", loss: "loss", q: "Q", speed: "per second" };
+const NAMES = { return: "episodes (mean, range)", curve: "mean of the last 100", sigma: "mean |σ| (range)", exploration: "share of actions", loss: "loss", q: "Q", speed: "per second", evaluation: "evaluation (95 % interval)" };
 
 export class RunView {
-  constructor(shared, id) {
+  constructor(shared, id, question) {
     this.shared = shared;
     this.id = id;
     this.title = "Run";
+    const list = (name) => (question.get(name) || "").split(",").filter(Boolean);
+    this.logs = question.has("log") ? new Set(list("log")) : new Set(CHARTS.filter((chart) => chart.isLog).map((chart) => chart.key));
+    this.larges = new Set(list("large"));
+    this.controls = new Controls(question, (what) => this.changed(what));
     this.head = el("div", { class: "run-head" }, el("p", { class: "hint" }, "Reading the run …"));
     this.figures = el("dl", { class: "figures" });
-    this.charts = CHARTS.map((options) => ({ ...options, chart: new Chart(options) }));
+    const toggle = (set, key) => (is) => {
+      if (is) set.add(key);
+      else set.delete(key);
+      this.remember();
+    };
+    this.charts = CHARTS.map((options) => {
+      const { key } = options;
+      const chart = new Chart({ ...options, isLog: this.logs.has(key), zoomed: (zoom) => this.controls.setZoom(zoom), logged: toggle(this.logs, key), enlarged: toggle(this.larges, key) });
+      chart.setLarge(this.larges.has(key));
+      return { ...options, chart };
+    });
     this.film = null;
     this.filmPlace = el("section", { class: "film", hidden: true, "aria-label": "The agent, live" });
     this.galleryPlace = el("section", { class: "gallery", hidden: true, "aria-label": "Risk gallery" });
@@ -37,6 +54,7 @@ export class RunView {
       this.head,
       this.figures,
       this.filmPlace,
+      el("div", { class: "tools" }, this.controls.root),
       el("div", { class: "charts" }, this.charts.map(({ chart }) => chart.root)),
       this.evaluations,
       this.galleryPlace,
@@ -45,7 +63,20 @@ export class RunView {
     );
     this.shown = {};
     this.asked = 0;
+    this.remember();
     this.load();
+  }
+
+  /** After a change of what the charts share. */
+  changed(what) {
+    if (what === "smooth") this.charts.forEach(({ chart }) => chart.setSmooth(this.controls.smooth));
+    else if (what === "zoom") this.charts.forEach(({ chart }) => chart.showZoom(this.controls.zoom));
+    else this.load();
+    this.remember();
+  }
+
+  remember() {
+    write(`run/${this.id}`, { ...this.controls.values(), log: [...this.logs].join(",") || "none", large: [...this.larges].join(",") });
   }
 
   close() {
@@ -71,9 +102,10 @@ export class RunView {
     while (this.asked && !this.isClosed) {
       this.asked = 0;
       try {
-        const answer = await fetch(`/api/runs/${this.id}`);
+        const { x } = this.controls;
+        const answer = await fetch(`/api/runs/${encodeURIComponent(this.id)}?x=${x}`);
         if (this.isClosed) return;
-        if (answer.ok) this.show(await answer.json());
+        if (answer.ok) this.show(await answer.json(), x);
         else if (this.shared.isComplete) this.head.replaceChildren(el("p", { class: "hint" }, await answer.text(), el("a", { href: "#/" }, "All runs")));
       } catch {
         // The connection is lost; the update after reconnecting requests again.
@@ -82,18 +114,21 @@ export class RunView {
     this.isLoading = false;
   }
 
-  show({ row, head, history }) {
+  show({ row, head, history }, axis) {
     this.title = `${row.world} ${row.label} seed ${row.seed}`;
     document.title = `${this.title} · SANE watch`;
     this.showHead(row);
     this.showFigures(row, history);
     const last = history.last_interval || {};
-    const now = { curve: row.return_mean, sigma: last.sigma?.mean_abs, exploration: last.effective_exploration_share, loss: last.loss_mean, q: last.q_mean, speed: row.speed };
-    for (const { chart, of, title } of this.charts) {
+    const newest = history.series.evaluation.mean;
+    const now = { curve: row.return_mean, sigma: last.sigma?.mean_abs, exploration: last.effective_exploration_share, loss: last.loss_mean, q: last.q_mean, speed: row.speed, evaluation: newest[newest.length - 1] };
+    for (const { chart, of: quantities, key, dots } of this.charts) {
       const drawn = (name) => (name === "return" ? { ...groups(history.series.return), faint: true, bandOnly: true } : history.series[name]);
-      const curves = of.map((name) => ({ name: NAMES[name], colour: row.colour, ...drawn(name) }));
-      chart.root.hidden = curves.every((curve) => curve.x.length === 0) && title !== "Return";
-      chart.show(curves, row.reached, now[of[of.length - 1]]);
+      const curves = quantities.map((name) => ({ name: NAMES[name], quantity: name, world: row.world, label: row.label, seeds: [row.seed], colour: row.colour, dots, ...drawn(name) }));
+      chart.options.file = `${row.world}-${row.label}-seed-${row.seed}-${key}`;
+      chart.options.caption = `${chart.options.title}: ${this.title}`;
+      chart.root.hidden = curves.every((curve) => curve.x.length === 0) && key !== "return";
+      chart.show(curves, { axis, smooth: this.controls.smooth, zoom: this.controls.zoom, end: axis === "interactions" ? row.reached : 0, now: now[quantities[quantities.length - 1]] });
     }
     this.showEvaluations(head.evaluations);
     this.showProcesses(history);
@@ -105,50 +140,54 @@ export class RunView {
   showHead(row) {
     const rows = [...this.shared.rows.values()];
     const seeds = rows.filter((other) => other.group === row.group);
-    const rivals = [...new Map(rows.filter((other) => other.world === row.world && other.budget === row.budget).map((other) => [other.group, other])).values()];
+    const rivals = rows.filter((other) => other.world === row.world && other.budget === row.budget);
+    const agents = new Set(rivals.map((other) => other.group)).size;
     this.age = el("span", {}, ago(this.shared.now() - row.news_unix));
-    const compare = (ids, by) => () => {
-      this.shared.setChosen(ids);
-      location.hash = `#/compare?by=${by}`;
-    };
+    const compare = (chosen, by) => of("compare", { x: this.controls.x, smooth: this.controls.smooth || "0", by, runs: chosen.map((other) => other.id).join(",") });
     this.head.replaceChildren(
       el("h1", {}, row.world || row.name, " ", agent(row), el("small", {}, `seed ${row.seed}`)),
+      row.note ? el("p", { class: "muted small note" }, row.note) : "",
       el("p", { class: "standing" }, state(row), bar(row), el("span", {}, `${count(row.reached)} of ${count(row.budget)} interactions`), el("span", { class: "muted" }, "last write ", this.age), el("code", {}, row.name)),
       el(
         "p",
         { class: "ways" },
-        1 < seeds.length ? el("button", { type: "button", click: compare(seeds.map((other) => other.id), "run") }, `Compare its ${seeds.length} seeds`) : null,
-        1 < rivals.length ? el("button", { type: "button", click: compare(rivals.map((other) => other.id), "seeds") }, `Compare ${rivals.length} agents in this game`) : null,
+        1 < seeds.length ? el("a", { href: compare(seeds, "run") }, `Compare its ${seeds.length} seeds`) : null,
+        1 < agents ? el("a", { href: compare(rivals, "agent") }, `Compare ${agents} agents in this game`) : null,
       ),
     );
   }
 
   showFigures(row, history) {
     const last = history.last_interval || {};
+    const best = history.best_evaluation;
+    const isWarmUp = leftText(row) === "warm-up";
+    const dead = last.module?.dead_states_share;
     const known = [
-      ["Return (last 100)", number(row.return_mean)],
-      ["Episodes", count(row.episodes)],
-      row.state === "running" ? ["Speed", speed(row.speed)] : null,
-      row.state === "running" ? ["Time left", duration(left(row))] : null,
-      last.sigma ? ["|σ|", number(last.sigma.mean_abs)] : null,
-      last.epsilon !== undefined ? ["ε", number(last.epsilon)] : null,
-      last.effective_exploration_share !== undefined ? ["Explores", percent(last.effective_exploration_share)] : null,
-      last.loss_mean !== undefined ? ["Loss", number(last.loss_mean)] : null,
-      last.module ? ["Live units of σ", percent(last.module.live_units_share)] : null,
-      last.module?.dead_states_share !== undefined ? ["States without σ(s)", percent(last.module.dead_states_share) + (last.module.dead_states_share > 0.5 ? " ⚠" : "")] : null,
-      history.resident_bytes ? ["Memory", bytes(history.resident_bytes)] : null,
-      history.started ? ["Parameters", count(history.started.parameters)] : null,
-      history.bad_lines ? ["Unreadable lines", count(history.bad_lines)] : null,
+      ["Return", number(row.return_mean), "mean of the last 100 episodes"],
+      best ? ["Best evaluation", number(best.mean), `mean of ${count(best.episodes)} episodes, after ${count(best.interactions)} interactions`] : null,
+      ["Episodes", count(row.episodes), "whole ones so far"],
+      row.state === "running" ? ["Speed", speed(row.speed), "interactions per second, now"] : null,
+      row.state === "running" ? ["Time left", isWarmUp ? "…" : leftText(row) || "–", isWarmUp ? `known once it learns, from ${count(row.learning_starts)} interactions on` : "at its speed since it learns"] : null,
+      last.sigma ? ["|σ|", number(last.sigma.mean_abs), "mean noise of its states, now"] : null,
+      last.epsilon !== undefined ? ["ε", number(last.epsilon), "chance of a random action"] : null,
+      last.effective_exploration_share !== undefined ? ["Explores", percent(last.effective_exploration_share), "actions changed by noise or chance"] : null,
+      last.loss_mean !== undefined ? ["Loss", number(last.loss_mean), "mean of the last interval"] : null,
+      last.module ? ["Live units of σ", percent(last.module.live_units_share), "units of its σ network that react"] : null,
+      dead !== undefined && dead !== null ? ["States without σ(s)", percent(dead) + (0.5 < dead ? " ⚠" : ""), "where σ is the same constant"] : null,
+      history.resident_bytes ? ["Memory", bytes(history.resident_bytes), "of its process"] : null,
+      history.started ? ["Parameters", count(history.started.parameters), "trainable numbers of its network"] : null,
+      history.bad_lines ? ["Unreadable lines", count(history.bad_lines), "of its records, left out here"] : null,
     ];
-    this.figures.replaceChildren(...known.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+    this.figures.replaceChildren(...known.filter(Boolean).map(([name, value, about]) => el("div", { title: about }, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "about" }, about))));
   }
 
   showEvaluations(evaluations) {
     this.evaluations.hidden = evaluations.length === 0;
     if (this.evaluations.hidden) return;
-    const lines = evaluations.slice(-12).reverse().map((found) => el("tr", {}, el("td", {}, count(found.trained_interactions)), el("td", {}, found.noise), el("td", {}, number(found.return_mean)), el("td", {}, `${number(found.interval[0])} – ${number(found.interval[1])}`), el("td", {}, count(found.episodes)), el("td", {}, found.human_normalised === null ? "–" : percent(found.human_normalised))));
+    const lines = evaluations.slice(-12).reverse().map((found) => el("tr", {}, el("td", {}, count(found.trained_interactions)), el("td", {}, found.noise), el("td", {}, number(found.return_mean)), el("td", {}, `${number(found.interval[0])} – ${number(found.interval[1])}`), el("td", {}, count(found.episodes) + (found.partial ? " (stopped early)" : "")), el("td", {}, found.human_normalised === null ? "–" : percent(found.human_normalised))));
     this.evaluations.replaceChildren(
       el("h2", {}, "Evaluations"),
+      el("p", { class: "muted small" }, "Made by sane eval: the trained policy plays whole episodes; the interval is that of the mean."),
       el("div", { class: "scroll" }, el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ["After", "Noise", "Return", "95 % interval", "Episodes", "Of human"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, lines))),
     );
   }
@@ -161,6 +200,7 @@ export class RunView {
     const parts = shares ? Object.entries(named).map(([key, name], i) => [name, shares[key], i]).filter(([, share]) => 0.005 <= share) : [];
     this.processes.replaceChildren(
       el("h2", {}, "Processes"),
+      el("p", { class: "muted small" }, "Each start of the run, newest first; the bar shows what the time of the last interval went into."),
       shares ? el("div", { class: "shares", role: "img", "aria-label": `Time: ${parts.map(([name, share]) => `${name} ${percent(share)}`).join(", ")}` }, parts.map(([name, share, i]) => el("span", { class: `share s${i}`, title: `${name} ${percent(share)}` }, 0.09 <= share ? `${name} ${percent(share)}` : ""))) : null,
       el("div", { class: "scroll" }, el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ["Started", "From", "Ended", "Threads", "Version", "Machine"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, lines))),
     );
@@ -177,7 +217,7 @@ export class RunView {
     this.film?.close(film);
     this.film = film;
     this.filmPlace.hidden = false;
-    this.filmPlace.replaceChildren(el("h2", {}, "The agent, live"), film.root);
+    this.filmPlace.replaceChildren(el("h2", {}, "The agent, live"), el("p", { class: "muted small" }, "The newest filmed episode, as the agent saw it."), film.root);
     film.begin();
   }
 
@@ -186,9 +226,9 @@ export class RunView {
     this.shown.gallery = row.gallery;
     const answer = await fetch(`/api/runs/${this.id}/gallery`);
     const found = answer.ok ? await answer.json().catch(() => null) : null;
-    if (!found || this.isClosed) return;
+    if (!found?.subject || this.isClosed) return;
     this.galleryPlace.hidden = false;
-    this.galleryPlace.replaceChildren(el("h2", {}, "Risk gallery"), gallery(found, (name) => `/api/runs/${this.id}/gallery/${name.split("/").map(encodeURIComponent).join("/")}?made=${row.gallery}`));
+    this.galleryPlace.replaceChildren(el("h2", {}, "Risk gallery"), gallery(found, row.colour, (name) => `/api/runs/${this.id}/gallery/${name.split("/").map(encodeURIComponent).join("/")}?made=${row.gallery}`));
   }
 
   key(event) {

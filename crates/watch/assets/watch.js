@@ -1,29 +1,33 @@
 // The page: keeps the rows that the server sends, shows the view that the URL names, passes updates and keys to it.
 
+import { read } from "/address.js";
 import { Overview } from "/overview.js";
 import { RunView } from "/run.js";
 import { Compare } from "/compare.js";
 
-const MOST_CHOSEN = 8;
+/** As many as the server compares. */
+const MOST_CHOSEN = 512;
 
 /** What all views share. */
 export const shared = {
   rows: new Map(),
   /** Seconds by which the server's clock is ahead of this one. */
   ahead: 0,
-  chosen: new Set(JSON.parse(sessionStorage.getItem("chosen") || "[]")),
+  /** Ids of the runs chosen for the comparison, or "all". */
+  chosen: remembered(),
   isComplete: false,
   now: () => Date.now() / 1000 + shared.ahead,
-  /** Toggles the choice of a run; returns whether it is chosen. */
+  isChosen: (id) => shared.chosen === "all" || shared.chosen.has(id),
+  chosenRows: () => (shared.chosen === "all" ? [...shared.rows.values()].filter((row) => row.world).slice(0, MOST_CHOSEN) : [...shared.chosen].map((id) => shared.rows.get(id)).filter((row) => row?.world)),
+  /** Toggles the choice of a run. */
   choose(id) {
-    if (shared.chosen.has(id)) shared.chosen.delete(id);
-    else if (shared.chosen.size < MOST_CHOSEN) shared.chosen.add(id);
-    else say(`Up to ${MOST_CHOSEN} runs can be compared; leave one out first.`);
-    keepChosen();
-    return shared.chosen.has(id);
+    const ids = new Set(shared.chosen === "all" ? shared.rows.keys() : shared.chosen);
+    if (!ids.delete(id)) ids.add(id);
+    shared.setChosen([...ids]);
   },
   setChosen(ids) {
-    shared.chosen = new Set(ids.slice(0, MOST_CHOSEN));
+    if (MOST_CHOSEN < ids.length) say(`Up to ${MOST_CHOSEN} runs can be compared.`);
+    shared.chosen = ids === "all" ? "all" : new Set(ids.slice(0, MOST_CHOSEN));
     keepChosen();
   },
 };
@@ -33,9 +37,15 @@ const line = document.getElementById("line");
 const help = document.getElementById("help");
 let view = null;
 
+function remembered() {
+  const known = JSON.parse(sessionStorage.getItem("chosen") || "[]");
+  return known === "all" ? known : new Set(known);
+}
+
 function keepChosen() {
-  sessionStorage.setItem("chosen", JSON.stringify([...shared.chosen]));
-  document.getElementById("chosen").textContent = shared.chosen.size ? ` ${shared.chosen.size}` : "";
+  sessionStorage.setItem("chosen", JSON.stringify(shared.chosen === "all" ? "all" : [...shared.chosen]));
+  const count = shared.chosenRows().length;
+  document.getElementById("chosen").textContent = count ? ` ${count}` : "";
 }
 
 function say(text) {
@@ -48,14 +58,8 @@ function setLine(state) {
   line.textContent = { waiting: "connecting", live: "live", lost: "no connection" }[state];
 }
 
-/** `#/run/ID?x=y` → the parts of the path and the query. */
-function address() {
-  const [path, question] = location.hash.replace(/^#/, "").split("?");
-  return { parts: path.split("/").filter(Boolean), question: new URLSearchParams(question || "") };
-}
-
 function show() {
-  const { parts, question } = address();
+  const { parts, question } = read();
   if (view) view.close();
   const kind = parts[0] === "run" ? RunView : parts[0] === "compare" ? Compare : Overview;
   view = new kind(shared, parts[1], question);
@@ -75,6 +79,7 @@ function take(message) {
   message.gone.forEach((id) => shared.rows.delete(id));
   message.rows.forEach((row) => shared.rows.set(row.id, row));
   shared.isComplete = true;
+  keepChosen();
   view.update(message.whole ? null : new Set([...message.rows.map((row) => row.id), ...message.gone]));
 }
 
@@ -100,7 +105,8 @@ async function begin() {
 }
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.matches("input, select, textarea");
+  const isTyping = event.target.matches("input:not([type=checkbox], [type=radio], [type=range]), select, textarea");
+  if (document.querySelector("dialog.picture[open]")) return;
   if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
   if (isTyping) {
     if (event.key === "Escape") event.target.blur();
@@ -116,6 +122,7 @@ document.addEventListener("keydown", (event) => {
 document.getElementById("help-button").addEventListener("click", () => help.showModal());
 help.addEventListener("click", (event) => event.target === help && help.close());
 window.addEventListener("hashchange", show);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.querySelectorAll("canvas.sample").forEach((canvas) => canvas.redraw()));
 setInterval(() => view?.tick?.(), 1000);
 keepChosen();
 show();

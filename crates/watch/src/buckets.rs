@@ -1,7 +1,6 @@
 //! A curve of any length in a few hundred buckets, filled while reading: mean, smallest and largest value of each.
 
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 
 /// About the pixels of a chart.
 const MOST_BUCKETS: u64 = 480;
@@ -48,9 +47,17 @@ impl Buckets {
         self.put(Bucket { index: x / self.width, x, count: 1, sum: value, low, high });
     }
 
-    /// (interactions, mean) of each bucket.
-    pub fn means(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.filled.iter().map(|bucket| (bucket.x as f64, bucket.mean()))
+    /// As lists, with each point at the place that `place` gives for its interactions; those without a place are left out.
+    pub fn over(&self, place: impl Fn(u64) -> Option<f64>) -> Drawn {
+        let placed: Vec<(f64, &Bucket)> =
+            self.filled.iter().filter_map(|bucket| Some((place(bucket.x)?, bucket))).collect();
+        let list = |of: fn(&Bucket) -> f64| placed.iter().map(|(_, bucket)| short(of(bucket))).collect();
+        Drawn {
+            x: placed.iter().map(|(x, _)| *x).collect(),
+            mean: list(Bucket::mean),
+            low: list(|bucket| bucket.low),
+            high: list(|bucket| bucket.high),
+        }
     }
 
     fn put(&mut self, new: Bucket) {
@@ -83,17 +90,26 @@ impl Bucket {
     }
 }
 
-/// Four lists of the same length: `x`, `mean`, `low`, `high`.
-impl Serialize for Buckets {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let list = |of: fn(&Bucket) -> f64| self.filled.iter().map(|bucket| short(of(bucket))).collect::<Vec<f64>>();
-        let mut lists = serializer.serialize_struct("Buckets", 4)?;
-        lists.serialize_field("x", &self.filled.iter().map(|bucket| bucket.x).collect::<Vec<u64>>())?;
-        lists.serialize_field("mean", &list(Bucket::mean))?;
-        lists.serialize_field("low", &list(|bucket| bucket.low))?;
-        lists.serialize_field("high", &list(|bucket| bucket.high))?;
-        lists.end()
-    }
+/// A curve as the page draws it: four lists of the same length.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Drawn {
+    #[serde(serialize_with = "places")]
+    pub x: Vec<f64>,
+    pub mean: Vec<f64>,
+    pub low: Vec<f64>,
+    pub high: Vec<f64>,
+}
+
+/// Whole numbers as such, others with six significant digits.
+pub fn places<S: Serializer>(list: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    serializer.collect_seq(list.iter().map(|&x| {
+        if x.fract() == 0.0 && (0.0..EXACT).contains(&x) {
+            serde_json::Number::from(x as u64)
+        } else {
+            serde_json::Number::from_f64(short(x)).unwrap_or_else(|| 0.into())
+        }
+    }))
 }
 
 /// Six significant digits: more than a chart resolves, in half the bytes.
@@ -113,7 +129,8 @@ mod tests {
             buckets.add(x, 1e308);
         }
         assert!(buckets.filled.len() <= MOST_BUCKETS as usize);
-        assert_eq!(buckets.means().last(), Some((u64::MAX as f64, 1e308)));
+        let drawn = buckets.over(|x| Some(x as f64));
+        assert_eq!((drawn.x.last(), drawn.mean.last()), (Some(&(u64::MAX as f64)), Some(&1e308)));
     }
 
     proptest! {
@@ -146,9 +163,11 @@ mod tests {
         let mut buckets = Buckets::default();
         (0..MOST_BUCKETS).for_each(|x| buckets.add(x, x as f64));
         buckets.add(MOST_BUCKETS, 7.0);
-        let means: Vec<(f64, f64)> = buckets.means().take(2).collect();
-        assert_eq!(means, [(1.0, 0.5), (3.0, 2.5)]);
-        assert_eq!(serde_json::to_value(&buckets).unwrap()["high"][1], 3.0);
+        let drawn = buckets.over(|x| Some(x as f64));
+        assert_eq!((&drawn.x[..2], &drawn.mean[..2]), (&[1.0, 3.0][..], &[0.5, 2.5][..]));
+        let written = serde_json::to_value(&drawn).unwrap();
+        assert_eq!((&written["high"][1], &written["x"][1]), (&3.0.into(), &3.into()));
+        assert_eq!(buckets.over(|x| (x < 4).then_some(2.5)).x, [2.5, 2.5]);
     }
 
     #[test]

@@ -1,15 +1,20 @@
-//! Several runs in one chart: each on its own, or the mean over seeds with its range.
+//! Several runs beside each other: each on its own, or the mean over the seeds of an agent with its range.
 
-use crate::buckets::short;
+use crate::buckets::{Drawn, places, short};
+use crate::clock::Axis;
 use crate::history::{Histories, Quantity};
 use crate::index::Index;
 use crate::row::Row;
 use sane_report::mean_of_seeds;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::thread;
 
-/// Curves in one chart; more cannot be distinguished.
-pub const MOST: usize = 8;
+/// Runs in one request: several times the paper's suite.
+pub const MOST: usize = 512;
+
+/// Reading many runs for the first time waits for the disk as much as for the processor.
+const READING_THREADS: usize = 4;
 
 /// What one curve shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -17,70 +22,95 @@ pub const MOST: usize = 8;
 pub enum By {
     /// A run.
     Run,
-    /// The mean of all runs that differ only in their seed.
-    Seeds,
+    /// The mean of those of the runs that differ only in their seed.
+    #[serde(alias = "seeds")]
+    Agent,
 }
 
-/// A curve of the chart.
+/// What is compared, and over what it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawing {
+    pub quantity: Quantity,
+    pub by: By,
+    pub axis: Axis,
+}
+
+/// A curve of a panel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
-    id: String,
+    /// Of its runs, in order of their seeds.
+    ids: Vec<String>,
     world: String,
     label: String,
+    note: Option<String>,
     colour: usize,
     pattern: usize,
+    /// Of its runs.
     seeds: Vec<u64>,
+    #[serde(serialize_with = "places")]
     x: Vec<f64>,
     mean: Vec<f64>,
-    /// Lowest seed; equal to the mean for a single run.
+    /// Lowest seed; for an evaluation of a single run, the end of its interval; else equal to the mean.
     low: Vec<f64>,
     high: Vec<f64>,
-    /// Interactions up to which all seeds are in the mean.
+    /// Where the mean stops to have all seeds in it.
     complete_to: f64,
 }
 
 /// The curves of the runs with these ids; unknown ids are left out.
-pub fn compare(index: &Index, histories: &Histories, ids: &[&str], quantity: Quantity, by: By) -> Vec<Curve> {
+pub fn compare(index: &Index, histories: &Histories, ids: &[&str], drawing: Drawing) -> Vec<Curve> {
     let rows: Vec<Row> = ids.iter().take(MOST).filter_map(|id| index.row(id)).collect();
-    let points = |row: &Row| -> Vec<(f64, f64)> {
-        histories.with(index.guard(), &row.id, &row.folder, |history| history.series.of(quantity).means().collect())
-    };
-    match by {
-        By::Run => rows.iter().map(|row| single(row, &points(row))).collect(),
-        By::Seeds => {
-            let all = index.all();
-            let mut seen = BTreeSet::new();
-            rows.iter()
-                .filter(|row| seen.insert(row.group.clone()))
-                .map(|row| {
-                    let group: Vec<&Row> = all.iter().filter(|other| other.group == row.group).collect();
-                    mean_of_group(row, &group, &group.iter().map(|row| points(row)).collect::<Vec<_>>())
-                })
-                .collect()
+    let drawn = read(index, histories, &rows, drawing);
+    match drawing.by {
+        By::Run => rows.iter().zip(drawn).map(|(row, drawn)| single(row, drawn, drawing.quantity)).collect(),
+        By::Agent => {
+            let mut groups: BTreeMap<&str, Vec<(&Row, &Drawn)>> = BTreeMap::new();
+            for (row, drawn) in rows.iter().zip(&drawn) {
+                groups.entry(&row.group).or_default().push((row, drawn));
+            }
+            rows.iter().filter_map(|row| mean_of_group(groups.remove(row.group.as_str())?)).collect()
         }
     }
 }
 
-fn single(row: &Row, points: &[(f64, f64)]) -> Curve {
-    let (x, mean): (Vec<f64>, Vec<f64>) = points.iter().map(|&(x, y)| (x, short(y))).unzip();
+/// The curve of each of the rows.
+fn read(index: &Index, histories: &Histories, rows: &[Row], Drawing { quantity, axis, .. }: Drawing) -> Vec<Drawn> {
+    let one =
+        |row: &Row| histories.with(index.guard(), &row.id, &row.folder, |history| history.drawn_one(quantity, axis));
+    let share = rows.len().div_ceil(READING_THREADS).max(1);
+    thread::scope(|scope| {
+        let some = |rows: &[Row]| rows.iter().map(one).collect::<Vec<_>>();
+        let reading: Vec<_> = rows.chunks(share).map(|rows| scope.spawn(move || some(rows))).collect();
+        reading.into_iter().flat_map(|some| some.join().unwrap_or_default()).collect()
+    })
+}
+
+fn single(row: &Row, drawn: Drawn, quantity: Quantity) -> Curve {
+    let has_interval = quantity == Quantity::Evaluation;
     Curve {
-        complete_to: x.last().copied().unwrap_or(0.0),
-        x,
-        low: mean.clone(),
-        high: mean.clone(),
-        mean,
+        complete_to: drawn.x.last().copied().unwrap_or(0.0),
+        low: if has_interval { drawn.low } else { drawn.mean.clone() },
+        high: if has_interval { drawn.high } else { drawn.mean.clone() },
+        x: drawn.x,
+        mean: drawn.mean,
         ..empty(row)
     }
 }
 
-fn mean_of_group(row: &Row, group: &[&Row], points: &[Vec<(f64, f64)>]) -> Curve {
-    let known: Vec<Vec<(f64, f64)>> = points.iter().filter(|points| !points.is_empty()).cloned().collect();
+fn mean_of_group(mut group: Vec<(&Row, &Drawn)>) -> Option<Curve> {
+    group.sort_by_key(|(row, _)| row.seed);
+    let points = |drawn: &Drawn| drawn.x.iter().copied().zip(drawn.mean.iter().copied()).collect::<Vec<_>>();
+    let known: Vec<Vec<(f64, f64)>> =
+        group.iter().map(|(_, drawn)| points(drawn)).filter(|points| !points.is_empty()).collect();
     let end = known.iter().filter_map(|points| points.last()).map(|point| point.0).fold(0.0, f64::max);
-    let mut curve = Curve { seeds: group.iter().map(|row| row.seed).collect(), ..empty(row) };
-    curve.seeds.sort_unstable();
+    let mut curve = Curve {
+        ids: group.iter().map(|(row, _)| row.id.clone()).collect(),
+        seeds: group.iter().map(|(row, _)| row.seed).collect(),
+        ..empty(group.first()?.0)
+    };
     for point in mean_of_seeds(&known, group.len(), end) {
         let (low, high) = point.band.unwrap_or((point.y, point.y));
-        curve.x.push(point.x.round());
+        curve.x.push(short(point.x));
         curve.mean.push(short(point.y));
         curve.low.push(short(low));
         curve.high.push(short(high));
@@ -88,14 +118,15 @@ fn mean_of_group(row: &Row, group: &[&Row], points: &[Vec<(f64, f64)>]) -> Curve
             curve.complete_to = point.x;
         }
     }
-    curve
+    Some(curve)
 }
 
 fn empty(row: &Row) -> Curve {
     Curve {
-        id: row.id.clone(),
+        ids: vec![row.id.clone()],
         world: row.world.clone(),
         label: row.label.clone(),
+        note: row.note.clone(),
         colour: row.colour,
         pattern: row.pattern,
         seeds: vec![row.seed],
@@ -143,13 +174,16 @@ mod tests {
         let ids: Vec<String> = index.all().into_iter().map(|row| row.id).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).chain(["unknown"]).collect();
         let histories = Histories::default();
-        let curves = compare(&index, &histories, &ids, Quantity::Curve, By::Seeds);
+        let drawing = Drawing { quantity: Quantity::Curve, by: By::Agent, axis: Axis::Interactions };
+        let curves = compare(&index, &histories, &ids, drawing);
         assert_eq!(curves.len(), 1);
         let curve = &curves[0];
         let at = curve.x.iter().position(|x| *x == 50.0).unwrap();
         assert_eq!((curve.mean[at], curve.low[at], curve.high[at]), (7.5, 5.0, 10.0));
         assert_eq!((curve.complete_to, curve.seeds.as_slice()), (100.0, &[1, 2][..]));
-        let alone = compare(&index, &histories, &ids, Quantity::Curve, By::Run);
+        let alone = compare(&index, &histories, &ids, Drawing { by: By::Run, ..drawing });
         assert_eq!((alone.len(), alone[0].x.len() + alone[1].x.len()), (2, 4));
+        let one = compare(&index, &histories, &ids[..1], drawing);
+        assert_eq!((one.len(), one[0].seeds.len()), (1, 1), "runs that were not asked for are not in the mean");
     }
 }

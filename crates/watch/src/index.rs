@@ -4,7 +4,7 @@ use crate::path_guard::PathGuard;
 use crate::row::Row;
 use crate::run_state::{Evidence, Locks, RunState};
 use crate::sample::{Depth, RunSample, sample};
-use sane_record::RunSearch;
+use sane_record::{EVALUATIONS_IN_TRAINING, RunSearch};
 use sane_report::{Agent, RecordedRun, read_run_config};
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ const READING_THREADS: usize = 4;
 const MOST_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The files whose change makes a run read again.
-const READ_FILES: [&str; 3] = ["config.toml", "events.jsonl", "timings.jsonl"];
+const READ_FILES: [&str; 4] = ["config.toml", "events.jsonl", "timings.jsonl", EVALUATIONS_IN_TRAINING];
 
 /// The current rows of all runs, with versions, so that clients receive only what changed.
 #[derive(Debug)]
@@ -62,6 +62,8 @@ struct KnownRun {
     /// Of the files when the run was last read in full; none for a new run.
     stamp: Option<Stamp>,
     config: Result<RecordedRun, String>,
+    /// Whether it was read since the agents were found.
+    config_changed: bool,
     sample: RunSample,
 }
 
@@ -73,6 +75,7 @@ impl KnownRun {
         }
         if self.stamp.is_none_or(|known| known[0] != stamp[0]) {
             self.config = read_config(guard, folder);
+            self.config_changed = true;
         }
         self.sample = sample(guard, folder, depth);
         if depth == Depth::Trend {
@@ -82,7 +85,7 @@ impl KnownRun {
 }
 
 /// (length, time of last change) of [`READ_FILES`].
-type Stamp = [Option<(u64, SystemTime)>; 3];
+type Stamp = [Option<(u64, SystemTime)>; READ_FILES.len()];
 
 impl Index {
     /// Of the runs inside the given folders; empty until the first [`Updater::pass`].
@@ -99,6 +102,7 @@ impl Index {
         self.rows().by_id.get(id).map(|(_, row)| row.clone())
     }
 
+    #[cfg(test)]
     pub fn all(&self) -> Vec<Row> {
         self.rows().by_id.values().map(|(_, row)| row.clone()).collect()
     }
@@ -151,6 +155,9 @@ impl Index {
 pub struct Updater {
     known: BTreeMap<PathBuf, KnownRun>,
     searched: Option<Instant>,
+    agents: Vec<Agent>,
+    /// Whether the agents must be found anew: a run came, went, or has another configuration.
+    configs_changed: bool,
 }
 
 impl Updater {
@@ -180,24 +187,30 @@ impl Updater {
                 scope.spawn(move || some.iter_mut().for_each(|(folder, known)| known.refresh(guard, folder, depth)));
             }
         });
+        let read = self.known.values_mut().map(|known| std::mem::take(&mut known.config_changed));
+        self.configs_changed |= read.fold(false, |any, this| any | this);
     }
 
-    fn publish(&self, index: &Index) {
-        let configs: Vec<RecordedRun> =
-            self.known.values().filter_map(|known| known.config.as_ref().ok()).cloned().collect();
-        let (agents, locks) = (Agent::all_of(&configs), Locks::now());
-        let row = |(folder, known): (&PathBuf, &KnownRun)| row(index.guard(), folder, known, &agents, &locks);
+    fn publish(&mut self, index: &Index) {
+        if std::mem::take(&mut self.configs_changed) {
+            let known = self.known.values().filter_map(|known| known.config.as_ref().ok());
+            self.agents = Agent::all_of(&known.cloned().collect::<Vec<_>>());
+        }
+        let locks = Locks::now();
+        let row = |(folder, known): (&PathBuf, &KnownRun)| row(index.guard(), folder, known, &self.agents, &locks);
         index.publish(self.known.iter().map(row).collect());
     }
 
     fn search(&mut self, guard: &PathGuard) {
         let found = find_runs(guard);
+        self.configs_changed |= !self.known.keys().all(|folder| found.contains_key(folder));
         self.known.retain(|folder, _| found.contains_key(folder));
         for (folder, name) in found {
             self.known.entry(folder).or_insert_with(|| KnownRun {
                 name,
                 stamp: None,
                 config: Err("no configuration yet".into()),
+                config_changed: true,
                 sample: RunSample::default(),
             });
         }
@@ -236,11 +249,18 @@ fn row(guard: &PathGuard, folder: &Path, known: &KnownRun, agents: &[Agent], loc
     row
 }
 
-fn read_config(guard: &PathGuard, folder: &Path) -> Result<RecordedRun, String> {
-    let file = guard.open(&folder.join("config.toml")).and_then(|file| file.metadata());
-    let length = file.map_err(|error| format!("config.toml cannot be read: {error}"))?.len();
-    if MOST_CONFIG_BYTES < length {
-        return Err(format!("config.toml cannot be read: it has {length} bytes"));
+/// Of the run in `folder`, if all files that it is read from are inside the given folders.
+pub fn read_config(guard: &PathGuard, folder: &Path) -> Result<RecordedRun, String> {
+    for name in ["config.toml", "origin.toml"] {
+        let path = folder.join(name);
+        if name == "origin.toml" && fs::symlink_metadata(&path).is_err() {
+            continue;
+        }
+        let file = guard.open(&path).and_then(|file| file.metadata());
+        let length = file.map_err(|error| format!("{name} cannot be read: {error}"))?.len();
+        if MOST_CONFIG_BYTES < length {
+            return Err(format!("{name} cannot be read: it has {length} bytes"));
+        }
     }
     read_run_config(folder).map_err(|error| error.to_string())
 }
@@ -310,6 +330,40 @@ mod tests {
         let rows = pass(&index, &mut Updater::default()).rows;
         assert_eq!(rows[0].state, RunState::Failed);
         assert!(rows[0].problem.as_ref().unwrap().contains("config.toml"), "{:?}", rows[0].problem);
+    }
+
+    #[test]
+    fn an_origin_outside_of_the_given_folders_is_not_read() {
+        let root = tempfile::tempdir().unwrap();
+        let outside = root.path().join("origin.toml");
+        fs::write(&outside, "preset = 'secret'\n").unwrap();
+        let runs = root.path().join("runs");
+        write(&runs.join("a"), "");
+        std::os::unix::fs::symlink(&outside, runs.join("a/origin.toml")).unwrap();
+        let guard = PathGuard::new(&[runs.clone()]).unwrap();
+        assert!(read_config(&guard, &runs.join("a")).unwrap_err().contains("origin.toml"));
+        fs::remove_file(runs.join("a/origin.toml")).unwrap();
+        assert_eq!(read_config(&guard, &runs.join("a")).unwrap().origin, None);
+    }
+
+    #[test]
+    fn what_the_preset_of_another_world_gives_is_the_same_agent() {
+        let root = tempfile::tempdir().unwrap();
+        for (name, world, rate) in [("a", "boxing", "0.1"), ("b", "qbert", "0.2"), ("c", "qbert", "0.3")] {
+            write(&root.path().join(name), "");
+            let config = CONFIG.replace("boxing", world) + &format!("[learner]\nlearning_rate = {rate}\n");
+            fs::write(root.path().join(name).join("config.toml"), config).unwrap();
+        }
+        let index = Index::new(PathGuard::new(&[root.path().into()]).unwrap());
+        let mut updater = Updater::default();
+        let labels = |rows: Vec<Row>| rows.into_iter().map(|row| (row.world, row.label)).collect::<Vec<_>>();
+        let mut found = labels(pass(&index, &mut updater).rows);
+        found.sort();
+        assert!(found[1].1.contains("0.2") && found[2].1.contains("0.3"), "{found:?}");
+        // Alone in its world, each is the agent itself; a deleted run changes the names of the others.
+        fs::remove_dir_all(root.path().join("c")).unwrap();
+        pass(&index, &mut updater);
+        assert!(index.all().iter().all(|row| row.label == "sane"), "{:?}", index.all());
     }
 
     #[test]

@@ -25,6 +25,7 @@
 
 mod auth;
 mod buckets;
+mod clock;
 mod comparison;
 mod connections;
 mod error;

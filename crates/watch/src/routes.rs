@@ -1,9 +1,10 @@
 //! The routes: what can be requested and what is answered. Everything is read; nothing is written.
 
 use crate::auth::{self, Auth};
-use crate::comparison::{By, compare};
+use crate::clock::Axis;
+use crate::comparison::{By, Drawing, compare};
 use crate::history::{Histories, Quantity};
-use crate::index::Index;
+use crate::index::{Index, read_config};
 use crate::live::{Cursor, follow};
 use crate::path_guard::PathGuard;
 use crate::row::Row;
@@ -14,7 +15,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use sane_record::{EvaluationFinished, Event};
-use sane_report::{PALETTE_CSS, read_run_config};
+use sane_report::PALETTE_CSS;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io;
@@ -29,7 +30,7 @@ const MOST_BYTES: u64 = 32 << 20;
 const FIRST_PASS: Duration = Duration::from_millis(600);
 
 /// Path, type and content of each file of the page, which are all in the binary.
-const ASSETS: [(&str, &str, &str); 11] = [
+const ASSETS: [(&str, &str, &str); 15] = [
     ("/", "text/html; charset=utf-8", include_str!("../assets/index.html")),
     ("/watch.css", CSS, include_str!("../assets/watch.css")),
     ("/watch.js", JAVASCRIPT, include_str!("../assets/watch.js")),
@@ -37,6 +38,10 @@ const ASSETS: [(&str, &str, &str); 11] = [
     ("/run.js", JAVASCRIPT, include_str!("../assets/run.js")),
     ("/compare.js", JAVASCRIPT, include_str!("../assets/compare.js")),
     ("/chart.js", JAVASCRIPT, include_str!("../assets/chart.js")),
+    ("/controls.js", JAVASCRIPT, include_str!("../assets/controls.js")),
+    ("/look.js", JAVASCRIPT, include_str!("../assets/look.js")),
+    ("/save.js", JAVASCRIPT, include_str!("../assets/save.js")),
+    ("/address.js", JAVASCRIPT, include_str!("../assets/address.js")),
     ("/film.js", JAVASCRIPT, include_str!("../assets/film.js")),
     ("/gallery.js", JAVASCRIPT, include_str!("../assets/gallery.js")),
     ("/format.js", JAVASCRIPT, include_str!("../assets/format.js")),
@@ -93,19 +98,26 @@ async fn live(State(shared): State<Shared>, Query(query): Query<Since>, headers:
     follow(shared.index, cursor).into_response()
 }
 
-async fn run(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+#[derive(Deserialize)]
+struct Over {
+    #[serde(default)]
+    x: Axis,
+}
+
+async fn run(State(shared): State<Shared>, Path(id): Path<String>, Query(Over { x: axis }): Query<Over>) -> Response {
     off_thread(move || {
         let Some(row) = shared.index.row(&id) else { return no_such_run() };
         let guard = shared.index.guard();
         let evaluations = guard.read(&row.folder.join("evaluations.jsonl"), MOST_BYTES).unwrap_or_default();
-        let config =
-            guard.resolve(&row.folder.join("config.toml")).ok().and_then(|_| read_run_config(&row.folder).ok());
+        let config = read_config(guard, &row.folder).ok();
         let head = json!({
             "settings": config.map(|config| config.settings),
             "evaluations": evaluations.split(|&byte| byte == b'\n').filter_map(evaluation).collect::<Vec<_>>(),
         });
         shared.histories.with(guard, &row.id, &row.folder, |history| {
-            json_of(&json!({ "row": row, "head": head, "history": history }))
+            let mut shown = json!(history);
+            shown["series"] = json!(history.drawn(axis));
+            json_of(&json!({ "row": row, "head": head, "history": shown }))
         })
     })
     .await
@@ -119,10 +131,17 @@ fn evaluation(line: &[u8]) -> Option<serde_json::Value> {
         "noise": noise,
         "trained_interactions": trained_interactions,
         "episodes": episodes,
+        "partial": serde_json::from_slice::<Mark>(line).is_ok_and(|mark| mark.partial == Some(true)),
         "return_mean": return_mean,
         "interval": return_mean_interval_95,
         "human_normalised": found.human_normalised,
     }))
+}
+
+/// The mark of an evaluation that was stopped early.
+#[derive(Deserialize)]
+struct Mark {
+    partial: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -130,12 +149,15 @@ struct Compared {
     runs: String,
     quantity: Quantity,
     by: By,
+    #[serde(default)]
+    x: Axis,
 }
 
 async fn comparison(State(shared): State<Shared>, Query(query): Query<Compared>) -> Response {
     off_thread(move || {
         let ids: Vec<&str> = query.runs.split(',').collect();
-        json_of(&json!({ "curves": compare(&shared.index, &shared.histories, &ids, query.quantity, query.by) }))
+        let drawing = Drawing { quantity: query.quantity, by: query.by, axis: query.x };
+        json_of(&json!({ "curves": compare(&shared.index, &shared.histories, &ids, drawing) }))
     })
     .await
 }

@@ -19,8 +19,10 @@ pub struct Row {
     pub name: String,
     pub world: String,
     pub agent: String,
-    /// The agent with the settings that distinguish it from other variants.
+    /// The agent, with what distinguishes it from other variants in its world.
     pub label: String,
+    /// All settings that distinguish it, where the label leaves some out.
+    pub note: Option<String>,
     /// Index of the agent's colour in the palette.
     pub colour: usize,
     /// Index of the agent's line pattern.
@@ -37,6 +39,10 @@ pub struct Row {
     pub return_mean: Option<f64>,
     /// Interactions per second.
     pub speed: Option<f64>,
+    /// Interactions before the first learning step.
+    pub learning_starts: u64,
+    /// Seconds that it still needs at the speed it has had since it learns; none before that is known.
+    pub seconds_left: Option<f64>,
     pub state: RunState,
     /// Time of the last write, in Unix seconds.
     pub news_unix: u64,
@@ -57,12 +63,15 @@ impl Row {
     pub fn new(folder: &Path, name: &str, config: &RecordedRun, agents: &[Agent], sample: &RunSample) -> Self {
         let agent = agents.iter().find(|agent| agent.is_of(config));
         let look = agent.map(|agent| agent.look);
+        let setting = |key: &str| config.settings.get(key).and_then(|text| text.parse::<u64>().ok());
+        let learning_starts = setting("training.learning_starts").unwrap_or(0);
         Self {
             id: id(folder),
             name: name.to_owned(),
             world: config.world.clone(),
             agent: config.agent.clone(),
             label: agent.map_or_else(|| config.agent.clone(), |agent| agent.label.clone()),
+            note: agent.and_then(Agent::note),
             colour: look.map_or(UNKNOWN_COLOUR, |look| look.colour),
             pattern: look.map_or(0, |look| look.pattern),
             group: group(config),
@@ -72,6 +81,10 @@ impl Row {
             episodes: sample.episodes,
             return_mean: sample.return_mean.map(short),
             speed: sample.speed.map(short),
+            learning_starts,
+            seconds_left: sample
+                .learning_speed(learning_starts)
+                .map(|speed| short(config.budget_interactions.saturating_sub(sample.reached) as f64 / speed)),
             state: RunState::Stopped,
             news_unix: 0,
             trend: sample.trend.iter().map(|&(x, y)| (x, short(y))).collect(),
@@ -88,10 +101,11 @@ fn id(folder: &Path) -> String {
     blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Hash of all settings but the seed and those of the records: runs with the same hash may be averaged.
+/// Hash of all settings but those that do not change what is learnt: runs with the same hash may be averaged.
 fn group(config: &RecordedRun) -> String {
+    let is_free = |key: &str| key == "seed" || key.starts_with("record.") || key.starts_with("training.evaluat");
     let mut hasher = blake3::Hasher::new();
-    for (key, value) in config.settings.iter().filter(|(key, _)| *key != "seed" && !key.starts_with("record.")) {
+    for (key, value) in config.settings.iter().filter(|(key, _)| !is_free(key)) {
         hasher.update(format!("{key}={value}\n").as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
@@ -114,6 +128,22 @@ mod tests {
             &Agent::all_of(std::slice::from_ref(&config)),
             &RunSample::default(),
         )
+    }
+
+    #[test]
+    fn the_time_left_follows_from_the_speed_since_learning_began() {
+        let settings = [("training.learning_starts".to_owned(), "1000".to_owned())].into();
+        let config = RecordedRun { budget_interactions: 11_000, settings, ..RecordedRun::default() };
+        let left = |reached: u64, laps: &[(u64, u64, f64)]| {
+            let sample = RunSample { reached, laps: laps.to_vec(), ..RunSample::default() };
+            Row::new(Path::new("a"), "a", &config, &[], &sample).seconds_left
+        };
+        assert_eq!(left(500, &[(0, 500, 9_000.0)]), None);
+        assert_eq!(left(1_500, &[(0, 500, 9_000.0), (500, 1_500, 4_000.0)]), None);
+        let laps = [(0, 1_000, 9_000.0), (1_000, 2_000, 100.0), (2_000, 5_000, 50.0)];
+        // 4,000 interactions of learning took 70 s.
+        assert_eq!(left(5_000, &laps), Some(105.0));
+        assert_eq!(left(12_000, &laps), Some(0.0));
     }
 
     #[test]

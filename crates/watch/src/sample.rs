@@ -37,8 +37,24 @@ pub struct RunSample {
     pub trend: Vec<(u64, f64)>,
     /// Interactions per second in the last record.
     pub speed: Option<f64>,
+    /// The last stretches of its last process: (from, to, interactions per second).
+    pub laps: Vec<(u64, u64, f64)>,
     /// From the last timing record.
     pub process: ProcessStatus,
+}
+
+impl RunSample {
+    /// Interactions per second of the stretches in which it learnt all the time. Before it learns, a run is many times as
+    /// fast as afterwards.
+    pub fn learning_speed(&self, learning_starts: u64) -> Option<f64> {
+        let learning = self.laps.iter().filter(|lap| learning_starts <= lap.0);
+        let (interactions, seconds) = learning.fold((0.0, 0.0), |(interactions, seconds), &(from, to, per_second)| {
+            let done = (to - from) as f64;
+            (interactions + done, seconds + done / per_second)
+        });
+        let speed = interactions / seconds;
+        (speed.is_finite() && 0.0 < speed).then_some(speed)
+    }
 }
 
 /// The fields of an event that are used; which of them are present depends on its kind.
@@ -56,6 +72,8 @@ struct EventLine<'a> {
 struct TimingLine<'a> {
     #[serde(borrow)]
     timing: Cow<'a, str>,
+    interactions: Option<u64>,
+    from_interactions: Option<u64>,
     interactions_per_second: Option<f64>,
     reason: Option<Cow<'a, str>>,
 }
@@ -115,6 +133,7 @@ fn sample_timings(mut file: File, sample: &mut RunSample) {
     let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return };
     let (from, start) = if length <= END_BYTES { (0, Start::OfFile) } else { (length - END_BYTES, Start::Anywhere) };
     let end = block(&mut file, from, END_BYTES);
+    let mut last_lap = None;
     for line in whole_lines(&end, start) {
         let Ok(timing) = serde_json::from_slice::<TimingLine<'_>>(line) else { continue };
         sample.process = match (timing.timing.as_ref(), timing.reason.as_deref()) {
@@ -123,6 +142,14 @@ fn sample_timings(mut file: File, sample: &mut RunSample) {
             _ => ProcessStatus::Running,
         };
         sample.speed = timing.interactions_per_second.or(sample.speed);
+        if timing.timing == "process_started" {
+            sample.laps.clear();
+            last_lap = timing.from_interactions;
+        }
+        if let (Some(to), Some(per_second)) = (timing.interactions, timing.interactions_per_second) {
+            let from = last_lap.replace(to).filter(|from| *from < to);
+            sample.laps.extend(from.filter(|_| 0.0 < per_second).map(|from| (from, to, per_second)));
+        }
     }
 }
 
@@ -224,6 +251,10 @@ mod tests {
         let speed = "{\"timing\":\"speed\",\"interactions_per_second\":12.5}\n";
         let sample = sample_of("", &[start, speed, stop].concat());
         assert_eq!((sample.process, sample.speed), (ProcessStatus::Stopped, Some(12.5)));
+        let lap = |to: u64| speed.replace("\"interactions_per", &format!("\"interactions\":{to},\"interactions_per"));
+        let resumed = start.replace('}', ",\"from_interactions\":50}");
+        let laps = sample_of("", &[start, &lap(70), &resumed, &lap(60), &lap(60), &lap(90)].concat()).laps;
+        assert_eq!(laps, [(50, 60, 12.5), (60, 90, 12.5)]);
         assert_eq!(sample_of("", &[start, stop, start].concat()).process, ProcessStatus::Running);
         let fault = "{\"timing\":\"process_stopped\",\"reason\":\"fault\"}\n";
         assert_eq!(sample_of("", &[start, fault].concat()).process, ProcessStatus::Faulted);

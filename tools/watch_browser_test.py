@@ -49,17 +49,24 @@ class Browser:
         self.new_tab()
 
     def new_tab(self):
-        """Opens a tab of its own and returns the one that was driven before."""
+        """Opens a tab and returns the one that was driven before, for `back_to`."""
         before = getattr(self, "session", None)
         self.session = None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Log", "Network"]:
             self.call(f"{domain}.enable")
         session, self.session = self.session, None
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=self.downloads)
         self.session = session
         return before
+
+    def back_to(self, tab):
+        """Closes the tab that is driven; a tab behind another is not painted."""
+        self.session = None
+        self.call("Target.closeTarget", targetId=self.target)
+        self.session = tab
+        self.call("Page.bringToFront")
 
     def downloaded(self, name):
         """The content of a file, once the browser has saved it whole."""
@@ -298,7 +305,7 @@ def check_suite(browser, folder):
         tab = browser.new_tab()
         browser.open(address)
         browser.wait("the same two in a new tab", "document.querySelectorAll('table.runs tbody tr').length === 2 && document.querySelector('input[type=search]').value === 'road sane 2' && document.querySelector('th.col-return').ariaSort === 'descending'")
-        browser.session = tab
+        browser.back_to(tab)
         browser.ask("document.querySelector('[data-save=runs]').click()")
         lines = browser.downloaded("runs.csv").decode().splitlines()
         assert len(lines) == 3 and lines[0].startswith("game,agent,settings,seed"), lines
@@ -343,7 +350,7 @@ def check_suite(browser, folder):
         tab = browser.new_tab()
         browser.open(address)
         browser.wait("all is as it was", f"{panels} === 2 && {drawn} && {state} === {json.dumps(before)}")
-        browser.session = tab
+        browser.back_to(tab)
 
         print("downloads")
         save = "document.querySelector('.panels [data-save={}]').click()"

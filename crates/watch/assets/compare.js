@@ -197,7 +197,7 @@ export class Compare {
   show(panel, curves, axis) {
     const alike = new Map();
     for (const curve of curves) {
-      Object.assign(curve, look(curve.pattern, panel.by === "run" ? this.rank(curve.ids[0]) : 0), { quantity: kept.quantity, dots: kept.quantity === "evaluation" && panel.by === "run" });
+      Object.assign(curve, look(curve, panel.by === "run" ? this.rank(curve.ids[0]) : 0), { quantity: kept.quantity, dots: kept.quantity === "evaluation" && panel.by === "run" });
       curve.name = `${curve.label}, ${curve.seeds.length === 1 ? `seed ${curve.seeds[0]}` : `${curve.seeds.length} seeds`}`;
       alike.set(curve.name, (alike.get(curve.name) || 0) + 1);
       if (kept.quantity !== "evaluation" && panel.by === "run") curve.low = curve.high = curve.mean;

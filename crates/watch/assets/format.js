@@ -79,6 +79,7 @@ export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(name, value);
+    else if (name.startsWith("aria-") && typeof value === "boolean") made.setAttribute(name, String(value));
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
   }

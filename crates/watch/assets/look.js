@@ -17,9 +17,14 @@ const OUTLINES = [
   [[-1.2, -1.2], [0, -0.45], [1.2, -1.2], [0.45, 0], [1.2, 1.2], [0, 0.45], [-1.2, 1.2], [-0.45, 0]],
 ];
 
-/** Dashes and marker of an agent's pattern; `rank` is the place of a seed among its agent's, 0 for a mean of all. */
-export function look(pattern, rank = 0) {
-  return { dash: DASHES[pattern % DASHES.length], marker: pattern + rank };
+/**
+ * Dashes and marker of an agent's curve, by its colour and pattern; `rank` is the place of a seed among its agent's, 0 for a
+ * mean of all. An agent keeps its shape: filled for its first seed, hollow for the second, other shapes for more.
+ */
+export function look({ colour, pattern }, rank = 0) {
+  const shapes = OUTLINES.length;
+  const shape = (colour + pattern + Math.floor(rank / 2)) % shapes;
+  return { dash: DASHES[pattern % DASHES.length], marker: rank < 2 * shapes ? shape + (rank % 2) * shapes : rank };
 }
 
 /** Draws the marker; those after the last shape are numbers. */

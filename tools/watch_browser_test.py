@@ -450,6 +450,7 @@ def check_live(browser, folder):
         for title in ["Return", "|σ| of the states", "Effective exploration", "Loss", "Interactions per second"]:
             chart = f"[...document.querySelectorAll('.chart')].find((c) => c.textContent.startsWith({json.dumps(title)}))"
             browser.wait(f"“{title}” has points", f"(() => {{ const c = {chart}; return c && !c.hidden && 2 < Number(c.dataset.points) && c.dataset.points; }})()")
+        browser.wait("the time left is that of a run that learns", "/Time left[0-9.]+ (min|h|days)at its speed since it learns/.test(document.querySelector('.figures').textContent)")
         reach = "Number(document.querySelector('.chart').dataset.reach)"
         before = browser.ask(reach)
         browser.wait("the training moves the chart", f"{reach} > {before} && {reach}")
@@ -457,9 +458,9 @@ def check_live(browser, folder):
         browser.wait("the chart is drawn", "(() => { const size = document.querySelector('.chart canvas').toDataURL().length; return 6000 < size && size; })()")
         browser.wait("the film plays", "document.querySelector('.film .screen') && Number(document.querySelector('.film input[type=range]').value) > 3")
         browser.wait("noise-changed actions are marked", "document.querySelector('.key-changed')?.textContent")
-        first = browser.ask("document.querySelector('.film .small').textContent.match(/interaction [0-9,]+/)[0]")
+        first = browser.ask("document.querySelector('.film-grid .small').textContent.match(/interaction [0-9,]+/)[0]")
         # A film waits for 250 times what the last one took, which on a busy machine is minutes.
-        browser.wait("a newer film comes", f"document.querySelector('.film .small').textContent.match(/interaction [0-9,]+/)[0] !== {json.dumps(first)}", 5 * PATIENCE)
+        browser.wait("a newer film comes", f"document.querySelector('.film-grid .small').textContent.match(/interaction [0-9,]+/)[0] !== {json.dumps(first)}", 5 * PATIENCE)
         browser.shot("run-light", whole=True)
         browser.look("dark")
         browser.shot("run-dark", whole=True)

@@ -69,6 +69,7 @@ export class Chart {
    * for the title; `end` is a place that the axis includes.
    */
   show(curves, { axis = "interactions", smooth = 0, zoom = null, end = 0, now = null } = {}) {
+    this.isRead = true;
     this.given = curves.filter((curve) => 0 < curve.x.length);
     Object.assign(this, { axis, zoom });
     this.end = Math.max(end, ...this.given.map((curve) => curve.x[curve.x.length - 1]), Number.MIN_VALUE) || 1;
@@ -211,7 +212,7 @@ export class Chart {
       pen.fillStyle = this.ink("--muted");
       pen.textAlign = "center";
       pen.textBaseline = "middle";
-      pen.fillText("no values yet", (frame.left + frame.right) / 2, (frame.top + frame.bottom) / 2);
+      pen.fillText(this.isRead ? "no values yet" : "reading …", (frame.left + frame.right) / 2, (frame.top + frame.bottom) / 2);
       return { frame, toX, toY };
     }
     pen.save();

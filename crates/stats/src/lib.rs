@@ -7,6 +7,7 @@
 //! - [`Scores`], [`Aggregate`], [`bootstrap()`], [`profile()`], [`improvement()`]: scores of seeds on games, after Agarwal et al.
 //!   2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice"; tested against the authors' package
 //!   `rliable`
+//! - [`iqm_difference`]: two agents after few seeds, for decisions that are taken more than once
 //! - [`ranks`], [`spearman`], [`auc`], [`clustered_bootstrap`], [`shuffled`]: whether two lists rise together, with
 //!   intervals for samples that are correlated in time
 //! - [`linear_fit`], [`explained`]: a line through points, and how much it or a prediction explains
@@ -29,6 +30,7 @@ mod aggregate;
 mod bootstrap;
 mod fit;
 mod improvement;
+mod iqm_difference;
 pub mod number_format;
 mod profile;
 mod rank;
@@ -40,6 +42,7 @@ pub use bootstrap::{
 };
 pub use fit::{LinearFit, explained, linear_fit};
 pub use improvement::{improvement, least_p_value, probability_of_improvement};
+pub use iqm_difference::{IqmDifference, iqm_difference};
 pub use profile::{Profile, profile};
 pub use rank::{auc, ranks, spearman};
 pub use summary::{mean, median, percentile_interval, quantile, sample_std};

@@ -50,7 +50,8 @@ pub fn plan_ray(path: &Path, suite: &Suite, needs: &JobNeeds) -> Result<serde_js
 pub fn submit_to_slurm(path: &Path, suite: &Suite, needs: &JobNeeds) -> Result<Vec<SubmittedArray>, SuiteError> {
     needs.check(path)?;
     check_nodes(suite.slurm.partition.as_deref(), needs)?;
-    let (folder, _lock) = SuiteFolder::take(path, suite)?;
+    let (folder, _lock, suite) = SuiteFolder::take(path, suite)?;
+    let suite = &suite;
     let queued = queue(&folder.submitted()?)?;
     let mut runs = unfinished(&folder, suite);
     runs.retain(|run| !queued.contains_key(run));
@@ -112,7 +113,8 @@ pub fn run_on_ray(
     observer: &mut dyn FnMut(&SuiteStatus, Option<&Update>),
 ) -> Result<SuiteStatus, SuiteError> {
     needs.check(path)?;
-    let (folder, _lock) = SuiteFolder::take(path, suite)?;
+    let (folder, _lock, suite) = SuiteFolder::take(path, suite)?;
+    let suite = &suite;
     let runs = unfinished(&folder, suite);
     let mut launcher = RayLauncher::start(&folder, suite, &ray_jobs(path, suite, &runs, needs))?;
     let (mut polled, mut stopping) = (Instant::now(), false);

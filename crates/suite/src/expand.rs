@@ -3,7 +3,10 @@
 
 use crate::SuiteError;
 use crate::cluster::{ClusterFile, RayFile, SlurmFile};
-use crate::file::{Document, EvaluationFile, KeyStep, Resources, SuiteFile, Variant};
+use crate::file::{Document, EvaluationFile, EvaluationNoise, KeyStep, Location, Resources, SuiteFile, Variant};
+use crate::rounds::Rounds;
+use crate::search::{Metric, Search};
+use crate::seeds::{Seeds, SequentialSeeds};
 use sane_lab::{ConfigError, Layers, Preset, RunConfig, WorldKind, flatten_table, merge_tables};
 use std::path::Path;
 use toml::{Table, Value};
@@ -21,6 +24,10 @@ pub struct Suite {
     pub cluster: ClusterFile,
     pub slurm: SlurmFile,
     pub ray: RayFile,
+    /// Its searches, whose points are variants.
+    pub searches: Vec<Search>,
+    /// The rule by which seeds are added, if there is one.
+    pub sequential: Option<SequentialSeeds>,
     /// The file it was read from, as written.
     pub text: String,
 }
@@ -30,8 +37,10 @@ pub struct Suite {
 pub struct SuiteRun {
     /// Its name, and its folder below the suite's: `[variant/]game/agent/seed-S`.
     pub id: String,
-    /// The variant, where the suite names some.
+    /// The variant, where the suite names some; the point, in a search.
     pub variant: Option<String>,
+    /// The search that it is part of.
+    pub search: Option<String>,
     pub preset: Preset,
     /// Settings on top of the preset, in the form `--set` takes.
     pub assignments: Vec<String>,
@@ -46,20 +55,99 @@ impl Suite {
     }
 
     pub(crate) fn of(document: &Document) -> Result<Self, SuiteError> {
+        Self::after(document, &Rounds::default())
+    }
+
+    /// The suite after these decisions: points that were kept have longer budgets, games that need them have more seeds.
+    pub(crate) fn after(document: &Document, rounds: &Rounds) -> Result<Self, SuiteError> {
         let file = SuiteFile::parse(document)?;
         let mut runs = Vec::new();
-        if file.variants.is_empty() {
-            Expansion { document, file: &file, variant: None }.expand(&mut runs)?;
+        let plain = Expansion { document, file: &file, rounds, owner: None, search: None };
+        if file.variants.is_empty() && file.searches.is_empty() {
+            plain.clone().expand(&mut runs)?;
         }
         for (i, variant) in file.variants.iter().enumerate() {
-            Expansion { document, file: &file, variant: Some((i, variant)) }.expand(&mut runs)?;
+            let owner = Some((vec!["variant".into(), i.into()], variant));
+            Expansion { owner, ..plain.clone() }.expand(&mut runs)?;
         }
-        let SuiteFile { name, about, evaluation, resources, cluster, slurm, ray, .. } = file;
-        Ok(Self { name, about, runs, evaluation, resources, cluster, slurm, ray, text: document.text.clone() })
+        for (i, search) in file.searches.iter().enumerate() {
+            let path: Vec<KeyStep> = vec!["search".into(), i.into()];
+            if matches!(file.seeds, Seeds::Sequential(_)) && search.seeds.is_none() {
+                let reason = "a search has a list of `seeds` of its own where those of the suite follow a rule".into();
+                return Err(SuiteError::Format { location: document.location(&path), reason });
+            }
+            check_metric(search.metric, &file, || document.location(&path))?;
+            for mut variant in search.variants(i, document)? {
+                if let Some(halving) = search.halving() {
+                    let rung = rounds.passed(&search.name, &variant.name).min(halving.rungs - 1);
+                    let Some(whole) = search.budget.or(file.budget) else {
+                        let reason = "halving needs a `budget`, which its last rung has".into();
+                        return Err(SuiteError::Format { location: document.location(&path), reason });
+                    };
+                    variant.budget = Some(whole / u64::from(halving.keep).pow(halving.rungs - 1 - rung));
+                }
+                let owner = Some((path.clone(), &variant));
+                Expansion { owner, search: Some(search), ..plain.clone() }.expand(&mut runs)?;
+            }
+        }
+        let sequential = match &file.seeds {
+            Seeds::List(_) => None,
+            Seeds::Sequential(rule) => Some(rule.clone()),
+        };
+        let SuiteFile { name, about, evaluation, resources, cluster, slurm, ray, searches, .. } = file.clone();
+        let text = document.text.clone();
+        let suite = Self { name, about, runs, evaluation, resources, cluster, slurm, ray, searches, sequential, text };
+        if let Some(rule) = &suite.sequential {
+            let location = || document.location(&["seeds".into()]);
+            check_metric(Some(rule.metric), &file, location)?;
+            for game in suite.sequential_games() {
+                let mut agents = suite.runs.iter().filter(|run| run.config.world.name == game).map(SuiteRun::contender);
+                let first = agents.next();
+                if agents.all(|agent| Some(&agent) == first.as_ref()) {
+                    let reason =
+                        format!("seeds until agents can be told apart need two agents in {game}; there is one");
+                    return Err(SuiteError::Format { location: location(), reason });
+                }
+            }
+        }
+        Ok(suite)
+    }
+
+    /// The games whose seeds follow a rule.
+    pub(crate) fn sequential_games(&self) -> Vec<String> {
+        let mut games: Vec<String> = Vec::new();
+        for run in self.runs.iter().filter(|run| self.sequential.is_some() && run.search.is_none()) {
+            if !games.contains(&run.config.world.name) {
+                games.push(run.config.world.name.clone());
+            }
+        }
+        games
+    }
+
+    /// Whether results decide about further runs.
+    pub fn has_rounds(&self) -> bool {
+        self.sequential.is_some() || self.searches.iter().any(|search| search.halving().is_some())
     }
 }
 
+/// An evaluation that is not made is nothing to decide by.
+fn check_metric(metric: Option<Metric>, file: &SuiteFile, location: impl Fn() -> Location) -> Result<(), SuiteError> {
+    let is_made = match metric.unwrap_or_default() {
+        Metric::Training => true,
+        Metric::Evaluation => matches!(file.evaluation.noise, EvaluationNoise::Off | EvaluationNoise::Both),
+        Metric::EvaluationWithNoise => matches!(file.evaluation.noise, EvaluationNoise::On | EvaluationNoise::Both),
+    };
+    let reason = "the metric is an evaluation that this suite does not make; set `noise` of [evaluation]".into();
+    if is_made { Ok(()) } else { Err(SuiteError::Format { location: location(), reason }) }
+}
+
 impl SuiteRun {
+    /// Agent and variant: what seeds of a game are compared by.
+    pub(crate) fn contender(&self) -> String {
+        let agent = &self.config.agent;
+        self.variant.as_ref().map_or_else(|| agent.clone(), |variant| format!("{variant}/{agent}"))
+    }
+
     /// `sane train` with the arguments that make this run.
     pub fn train_arguments(&self) -> Vec<String> {
         let config = &self.config;
@@ -84,12 +172,15 @@ const MOST_RUNS: usize = 100_000;
 const DECIDED: [(&str, &str); 4] =
     [("agent", "agents"), ("seed", "seeds"), ("world.name", "games"), ("training.total_interactions", "budget")];
 
-/// Expands one variant, or a suite without variants.
+/// Expands one variant, one point of a search, or a suite without either.
+#[derive(Clone)]
 struct Expansion<'a> {
     document: &'a Document,
     file: &'a SuiteFile,
-    /// Index and keys of the variant.
-    variant: Option<(usize, &'a Variant)>,
+    rounds: &'a Rounds,
+    /// The table that the variant, or the search it is a point of, is in; and the variant.
+    owner: Option<(Vec<KeyStep>, &'a Variant)>,
+    search: Option<&'a Search>,
 }
 
 /// The table that holds a key.
@@ -102,27 +193,34 @@ enum Owner {
 impl Expansion<'_> {
     /// Appends its runs: the first seed of all games and agents, then the next seed.
     fn expand(&self, runs: &mut Vec<SuiteRun>) -> Result<(), SuiteError> {
-        let variant = self.variant.map(|(_, variant)| variant);
+        let variant = self.variant();
         let (games, games_of) = owned(variant.and_then(|v| v.games.as_ref()), &self.file.games);
         let (agents, agents_of) = owned(variant.and_then(|v| v.agents.as_ref()), &self.file.agents);
-        let (seeds, seeds_of) = owned(variant.and_then(|v| v.seeds.as_ref()), &self.file.seeds);
+        let own_seeds = variant.and_then(|v| v.seeds.as_ref());
+        let seeds_of = if own_seeds.is_some() { Owner::Variant } else { Owner::Suite };
+        let seeds = |game: &str| match (own_seeds, &self.file.seeds) {
+            (Some(list), _) | (None, Seeds::List(list)) => list.clone(),
+            (None, Seeds::Sequential(rule)) => (1..=self.rounds.seed_count(game, rule)).collect(),
+        };
         self.check_list(games, "games", games_of)?;
         self.check_list(agents, "agents", agents_of)?;
-        self.check_list(seeds, "seeds", seeds_of)?;
+        let most = games.iter().map(|game| seeds(game)).max_by_key(Vec::len).unwrap_or_default();
+        self.check_list(&most, "seeds", seeds_of)?;
         let mut set = self.file.set.clone();
         self.check_set(&self.file.set, Owner::Suite)?;
         if let Some(variant) = variant {
             self.check_set(&variant.set, Owner::Variant)?;
             merge_tables(&mut set, &variant.set);
         }
-        let count = seeds.len().saturating_mul(games.len()).saturating_mul(agents.len());
+        let count = most.len().saturating_mul(games.len()).saturating_mul(agents.len());
         if MOST_RUNS < runs.len().saturating_add(count) {
             let location = self.document.location(&self.key_path("seeds", seeds_of, None));
             let reason = format!("a suite of more than {MOST_RUNS} runs: divide it");
             return Err(SuiteError::Format { location, reason });
         }
-        for &seed in seeds {
+        for position in 0..most.len() {
             for (g, game) in games.iter().enumerate() {
+                let Some(&seed) = seeds(game).get(position) else { continue };
                 let of_game = self.key_path("games", games_of, Some(g));
                 let preset = self.preset(game, &of_game)?;
                 for (a, agent) in agents.iter().enumerate() {
@@ -135,6 +233,7 @@ impl Expansion<'_> {
                     let run = SuiteRun {
                         id: self.id(game, agent, seed),
                         variant: variant.map(|variant| variant.name.clone()),
+                        search: self.search.map(|search| search.name.clone()),
                         preset,
                         assignments: assignments("", &set),
                         config: self.resolve(&base, &set, seed)?,
@@ -146,15 +245,32 @@ impl Expansion<'_> {
         Ok(())
     }
 
+    fn variant(&self) -> Option<&Variant> {
+        self.owner.as_ref().map(|(_, variant)| *variant)
+    }
+
+    /// The table of the variant, or the top of the file.
+    fn table(&self) -> Vec<KeyStep> {
+        self.owner.as_ref().map(|(path, _)| path.clone()).unwrap_or_default()
+    }
+
     /// The path of a key: within the variant if the variant has its own.
     fn key_path(&self, key: &str, owner: Owner, index: Option<usize>) -> Vec<KeyStep> {
-        let mut key_path: Vec<KeyStep> = match self.variant {
-            Some((i, _)) if owner == Owner::Variant => vec!["variant".into(), i.into()],
-            _ => Vec::new(),
-        };
+        let mut key_path = if owner == Owner::Variant { self.table() } else { Vec::new() };
         key_path.push(key.into());
         key_path.extend(index.map(KeyStep::Index));
         key_path
+    }
+
+    /// The path of a setting: a search names some under `over`.
+    fn setting_path(&self, key: &str, owner: Owner) -> Vec<KeyStep> {
+        let under = |table: &str| {
+            let mut key_path = self.key_path(table, owner, None);
+            key_path.extend(key.split('.').map(KeyStep::from));
+            key_path
+        };
+        let is_searched = |search: &Search| !flatten_table(&search.set).contains_key(key);
+        under(if owner == Owner::Variant && self.search.is_some_and(is_searched) { "over" } else { "set" })
     }
 
     fn at(&self, key_path: &[KeyStep], source: ConfigError) -> SuiteError {
@@ -168,7 +284,7 @@ impl Expansion<'_> {
         owner: Owner,
     ) -> Result<(), SuiteError> {
         if list.is_empty() {
-            let key_path = self.variant.map_or(vec![key.into()], |(i, _)| vec!["variant".into(), i.into()]);
+            let key_path = if self.owner.is_some() { self.table() } else { vec![key.into()] };
             return Err(SuiteError::Empty { location: self.document.location(&key_path), what: key });
         }
         match (1..list.len()).find(|&i| list[..i].contains(&list[i])) {
@@ -182,8 +298,7 @@ impl Expansion<'_> {
 
     fn check_set(&self, set: &Table, owner: Owner) -> Result<(), SuiteError> {
         for key in flatten_table(set).into_keys() {
-            let mut key_path = self.key_path("set", owner, None);
-            key_path.extend(key.split('.').map(KeyStep::from));
+            let key_path = self.setting_path(&key, owner);
             if let Some((_, list)) = DECIDED.iter().find(|(decided, _)| *decided == key) {
                 let reason = format!("{key} is not for `set`: the suite sets it by `{list}`");
                 return Err(SuiteError::Format { location: self.document.location(&key_path), reason });
@@ -197,7 +312,7 @@ impl Expansion<'_> {
 
     fn preset(&self, game: &str, key_path: &[KeyStep]) -> Result<Preset, SuiteError> {
         WorldKind::of(game).map_err(|error| self.at(key_path, error))?;
-        let own = self.variant.and_then(|(_, variant)| variant.preset.as_ref());
+        let own = self.variant().and_then(|variant| variant.preset.as_ref());
         match own.or(self.file.preset.as_ref()) {
             Some(name) => {
                 let owner = if own.is_some() { Owner::Variant } else { Owner::Suite };
@@ -208,7 +323,7 @@ impl Expansion<'_> {
     }
 
     fn resolve(&self, base: &RunConfig, set: &Table, seed: u64) -> Result<RunConfig, SuiteError> {
-        let budget = self.variant.and_then(|(_, variant)| variant.budget);
+        let budget = self.variant().and_then(|variant| variant.budget);
         let mut layers = Layers::default();
         let add = |layers: &mut Layers, key: &str, value: u64| {
             let mut one = Table::new();
@@ -228,7 +343,7 @@ impl Expansion<'_> {
 
     /// The key of the file that causes a resolution error.
     fn cause(&self, error: &ConfigError, base: &RunConfig) -> Vec<KeyStep> {
-        let own = self.variant.map(|(_, variant)| variant);
+        let own = self.variant();
         if let ConfigError::OutOfRange { key: "training.total_interactions", .. } = error {
             let is_own = own.is_some_and(|variant| variant.budget.is_some());
             return self.key_path("budget", if is_own { Owner::Variant } else { Owner::Suite }, None);
@@ -242,17 +357,15 @@ impl Expansion<'_> {
                     _ => is_refused_alone(base, set, &key),
                 };
                 if is_it {
-                    let mut key_path = self.key_path("set", owner, None);
-                    key_path.extend(key.split('.').map(KeyStep::from));
-                    return key_path;
+                    return self.setting_path(&key, owner);
                 }
             }
         }
-        self.variant.map_or(vec!["set".into()], |(i, _)| vec!["variant".into(), i.into()])
+        if self.owner.is_some() { self.table() } else { vec!["set".into()] }
     }
 
     fn id(&self, game: &str, agent: &str, seed: u64) -> String {
-        let variant = self.variant.map(|(_, variant)| format!("{}/", variant.name)).unwrap_or_default();
+        let variant = self.variant().map(|variant| format!("{}/", variant.name)).unwrap_or_default();
         format!("{variant}{game}/{agent}/seed-{seed}")
     }
 
@@ -293,7 +406,8 @@ fn is_refused_alone(base: &RunConfig, set: &Table, key: &str) -> bool {
     layers.table("set".into(), one).and_then(|()| layers.apply(base)).is_err()
 }
 
-fn insert(table: &mut Table, key: &str, value: Value) {
+/// Sets the value at a dotted key.
+pub(crate) fn insert(table: &mut Table, key: &str, value: Value) {
     match key.split_once('.') {
         Some((first, rest)) => {
             let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));

@@ -3,6 +3,8 @@
 
 use crate::SuiteError;
 use crate::cluster::{ClusterFile, RayFile, SlurmFile};
+use crate::search::Search;
+use crate::seeds::Seeds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
@@ -28,7 +30,7 @@ pub struct SuiteFile {
     #[serde(default)]
     pub agents: Vec<String>,
     #[serde(default)]
-    pub seeds: Vec<u64>,
+    pub seeds: Seeds,
     /// Settings of all runs.
     #[serde(default)]
     pub set: Table,
@@ -48,6 +50,9 @@ pub struct SuiteFile {
     /// Named settings; each is run with all games, agents and seeds, or its own ones.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
+    /// Settings that are tried out; the points of a search are variants.
+    #[serde(default, rename = "search")]
+    pub searches: Vec<Search>,
 }
 
 /// Named settings; what a variant does not say is as in the suite.
@@ -132,7 +137,13 @@ impl SuiteFile {
             file.variants
                 .iter()
                 .enumerate()
-                .map(|(i, variant)| (vec!["variant".into(), i.into(), "name".into()], &variant.name)),
+                .map(|(i, variant)| (vec!["variant".into(), i.into(), "name".into()], &variant.name))
+                .chain(
+                    file.searches
+                        .iter()
+                        .enumerate()
+                        .map(|(i, search)| (vec!["search".into(), i.into(), "name".into()], &search.name)),
+                ),
         );
         for (key_path, name) in names {
             if !is_plain(name) {
@@ -144,6 +155,9 @@ impl SuiteFile {
             let location = document.location(&["evaluation".into(), "interactions".into()]);
             let reason = "0 interactions measure nothing; to leave the evaluation out, say noise = \"none\"".into();
             return Err(SuiteError::Format { location, reason });
+        }
+        if let Seeds::Sequential(rule) = &file.seeds {
+            rule.check(document)?;
         }
         file.resources.check(document)?;
         file.slurm.check(document)?;

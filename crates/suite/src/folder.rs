@@ -11,6 +11,7 @@ use crate::SuiteError;
 use crate::expand::{Suite, SuiteRun};
 use crate::file::Document;
 use crate::progress::RunProgress;
+use crate::rounds::Rounds;
 use crate::slurm::{SubmittedArray, queue};
 use sane_lab::{FolderLock, differences, host, this_process, unix_seconds};
 use sane_record::{RealDisk, RunState, RunStatus, SuiteStatus, read_plain, replace_file};
@@ -39,14 +40,17 @@ pub fn default_suite_folder(suite: &Suite) -> PathBuf {
 }
 
 impl SuiteFolder {
-    /// Locks the folder for running `suite`; fails if another process holds it or it holds another suite.
-    pub(crate) fn take(path: &Path, suite: &Suite) -> Result<(Self, FolderLock), SuiteError> {
+    /// Locks the folder for running `suite`; fails if another process holds it or it holds another suite. The suite that is
+    /// returned follows the decisions taken so far.
+    pub(crate) fn take(path: &Path, suite: &Suite) -> Result<(Self, FolderLock, Suite), SuiteError> {
         fs::create_dir_all(path).map_err(SuiteError::io("create", path))?;
         let lock = FolderLock::acquire(path)?;
         let folder = Self { path: path.into() };
+        let document = Document { path: folder.copy(), text: suite.text.clone() };
+        let suite = Suite::after(&document, &folder.rounds()?)?;
         if folder.copy().exists() {
             let existing = folder.suite()?;
-            if let Some(reason) = conflict(&existing, suite) {
+            if let Some(reason) = conflict(&existing, &suite) {
                 return Err(SuiteError::OtherSuite { folder: path.into(), reason });
             }
         }
@@ -55,8 +59,31 @@ impl SuiteFolder {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(SuiteError::io("remove", folder.stop_file())(error))
             }
-            _ => Ok((folder, lock)),
+            _ => {
+                let (_, suite) = folder.decide(suite)?;
+                Ok((folder, lock, suite))
+            }
         }
+    }
+
+    /// Takes the decisions that the finished runs allow; what was decided, and the suite that follows.
+    pub(crate) fn decide(&self, suite: Suite) -> Result<(Vec<String>, Suite), SuiteError> {
+        let mut rounds = self.rounds()?;
+        let taken = rounds.decide(self, &suite);
+        if taken.is_empty() {
+            return Ok((taken, suite));
+        }
+        replace(&self.rounds_file(), &serde_json::to_string_pretty(&rounds).expect("plain data"))?;
+        Ok((taken, self.suite()?))
+    }
+
+    /// The decisions taken so far.
+    pub fn rounds(&self) -> Result<Rounds, SuiteError> {
+        Ok(read_json(&self.rounds_file())?.unwrap_or_default())
+    }
+
+    fn rounds_file(&self) -> PathBuf {
+        self.path.join("rounds.json")
     }
 
     /// Opens a folder that holds a suite.
@@ -67,7 +94,7 @@ impl SuiteFolder {
 
     /// Reads the suite in it.
     pub fn suite(&self) -> Result<Suite, SuiteError> {
-        Suite::of(&Document::read(&self.copy())?)
+        Suite::after(&Document::read(&self.copy())?, &self.rounds()?)
     }
 
     /// Folder of a run.
@@ -329,7 +356,7 @@ mod tests {
     fn a_folder_is_locked_by_one_process_and_holds_one_suite() {
         let root = tempfile::tempdir().unwrap();
         let small = suite(SMALL).unwrap();
-        let (folder, lock) = SuiteFolder::take(root.path(), &small).unwrap();
+        let (folder, lock, _) = SuiteFolder::take(root.path(), &small).unwrap();
         assert!(matches!(SuiteFolder::take(root.path(), &small), Err(SuiteError::Lock(_))));
         assert!(folder.runner().is_some());
         drop(lock);
@@ -355,7 +382,7 @@ mod tests {
     #[test]
     fn runs_that_have_not_begun_are_waiting() {
         let root = tempfile::tempdir().unwrap();
-        let (folder, _lock) = SuiteFolder::take(root.path(), &suite(SMALL).unwrap()).unwrap();
+        let (folder, _lock, _) = SuiteFolder::take(root.path(), &suite(SMALL).unwrap()).unwrap();
         let status = folder.status().unwrap();
         assert_eq!((status.runs.len(), status.count(RunState::Waiting)), (2, 2));
     }

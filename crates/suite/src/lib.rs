@@ -8,7 +8,7 @@
 //! ```
 //!
 //! This crate knows runs by their folders and by the entry points of `sane-lab`; no equation, no world, no network.
-//! Reading order: `file` (the format), `expand` (file → runs), `scheduler` (runs → processes), `progress` and `memory`
+//! Reading order: `file` with `search` and `seeds` (the format), `expand` (file → runs), `rounds` (results → further runs), `scheduler` (runs → processes), `progress` and `memory`
 //! (state of the runs and of the machine), `folder` (files of a suite), `cluster` with `slurm` and `ray`, `estimate`.
 //!
 //! ```
@@ -36,7 +36,10 @@ mod memory;
 mod process;
 mod progress;
 mod ray;
+mod rounds;
 mod scheduler;
+mod search;
+mod seeds;
 mod slurm;
 
 pub use cluster::{
@@ -49,5 +52,8 @@ pub use expand::{Suite, SuiteRun};
 pub use file::{EvaluationFile, EvaluationNoise, Location, Resources, SuiteFile, Variant};
 pub use folder::{SuiteFolder, default_suite_folder};
 pub use progress::RunProgress;
+pub use rounds::{Difference, HalvingRound, Rounds, SeedsRound};
 pub use scheduler::{SchedulerOptions, Update, run_suite, run_task};
+pub use search::{Halving, Method, Metric, Search};
+pub use seeds::{Seeds, SequentialSeeds, Until};
 pub use slurm::{SlurmArray, SubmittedArray};

@@ -67,9 +67,17 @@ pub fn run_suite(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(&SuiteStatus, Option<&Update>),
 ) -> Result<SuiteStatus, SuiteError> {
-    let (folder, _lock) = SuiteFolder::take(folder, suite)?;
+    let (folder, _lock, mut suite) = SuiteFolder::take(folder, suite)?;
     let status_file = folder.status_file();
-    run_all(folder, suite, suite, options, &status_file, stop, observer)
+    loop {
+        let status = run_all(folder.clone(), &suite, &suite, options, &status_file, stop, observer)?;
+        let (taken, next) = folder.decide(suite)?;
+        if taken.is_empty() {
+            return Ok(status);
+        }
+        taken.into_iter().for_each(|sentence| observer(&status, Some(&Update::Message(sentence))));
+        suite = next;
+    }
 }
 
 /// Runs one run of the suite in this folder, as a job of a cluster, until it is done or set aside, `stop` is set, or a stop

@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("record", &[]),
     ("stats", &[]),
     ("lab", &["agent", "arcade", "env", "gym", "minigames", "nn", "record", "replay", "stats", "vcs"]),
-    ("suite", &["lab", "record"]),
+    ("suite", &["env", "lab", "record", "stats"]),
     ("report", &["record", "stats"]),
     ("watch", &["record", "report", "stats"]),
     ("fuzzing", &["agent", "arcade", "env", "lab", "minigames", "record", "report", "suite", "vcs"]),

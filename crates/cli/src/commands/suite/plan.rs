@@ -15,6 +15,9 @@ pub fn show(suite: &Suite, options: &SchedulerOptions, as_json: bool, output: Ou
     let estimate =
         Estimate::measure(suite, options, &mut |message| output.note(message), &mut progress).map_err(classify)?;
     bar.finish_and_clear();
+    if suite.has_rounds() {
+        output.note("this is the first round: how many runs follow, and how long they are, depends on its results");
+    }
     if as_json {
         output.result(serde_json::to_string_pretty(&as_value(suite, options, &estimate))?);
     } else {

@@ -17,6 +17,7 @@ pub fn show(folder: &SuiteFolder, as_json: bool, output: Output) -> Outcome {
         let mut value = serde_json::to_value(&status)?;
         value["running"] = runner.is_some().into();
         value["folder"] = folder.path.display().to_string().into();
+        value["rounds"] = serde_json::to_value(folder.rounds()?)?;
         output.result(serde_json::to_string_pretty(&value)?);
         return Ok(());
     }
@@ -41,6 +42,7 @@ pub fn show(folder: &SuiteFolder, as_json: bool, output: Output) -> Outcome {
             run.reason.as_ref().map(|reason| format!("  {reason}")).unwrap_or_default(),
         ));
     }
+    folder.rounds()?.sentences().iter().for_each(|sentence| output.result(sentence));
     let is_active = 0 < status.count(RunState::Training) + status.count(RunState::Evaluating);
     output.note(match runner {
         Some(runner) => format!("run by {runner}: {}", summary(&status)),

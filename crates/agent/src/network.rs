@@ -38,6 +38,9 @@ pub(crate) const MOST_WIDTH: usize = 1 << 16;
 /// A hundred times the largest network of the paper; 1 GB of each buffer.
 pub(crate) const MOST_PARAMETERS: usize = 1 << 28;
 
+/// Numbers that a convolution gives for one state: a thousand times the largest network of the paper.
+const MOST_ACTIVATIONS: usize = 1 << 24;
+
 /// Names of the presets, as typed on the command line.
 pub const NETWORK_PRESETS: [&str; 4] = ["nature", "nips", "minatar", "mlp"];
 
@@ -98,9 +101,15 @@ impl NetworkSpec {
             height = (height - conv.kernel) / conv.stride + 1;
             width = (width - conv.kernel) / conv.stride + 1;
             channels = conv.filters;
+            if MOST_ACTIVATIONS < channels.saturating_mul(height).saturating_mul(width) {
+                return Err(AgentError::TooLarge {
+                    layer,
+                    problem: format!("{channels} channels of {height}×{width}"),
+                });
+            }
         }
-        match channels.checked_mul(height * width) {
-            Some(features) if features <= MOST_PARAMETERS => Ok(features),
+        match channels.saturating_mul(height).saturating_mul(width) {
+            features if features <= MOST_PARAMETERS => Ok(features),
             _ => Err(AgentError::TooLarge {
                 layer: "the last convolution".into(),
                 problem: format!("{channels} channels of {height}×{width}"),
@@ -154,11 +163,12 @@ impl ParameterCounts {
         let mut convolutions = 0;
         for conv in &config.network.convolutions {
             let biases = if config.network.conv_bias { conv.filters } else { 0 };
-            convolutions += conv.filters * channels * conv.kernel * conv.kernel + biases;
+            let weights = [conv.filters, channels, conv.kernel, conv.kernel].into_iter().fold(1, usize::saturating_mul);
+            convolutions = usize::saturating_add(convolutions, weights).saturating_add(biases);
             channels = conv.filters;
         }
         let exploration = config.exploration.parameter_count(&widths)?;
-        Ok(Self { main: convolutions + dense_parameters(&widths), exploration })
+        Ok(Self { main: convolutions.saturating_add(dense_parameters(&widths)), exploration })
     }
 }
 

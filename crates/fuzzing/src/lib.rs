@@ -11,10 +11,12 @@ pub mod archive;
 pub mod checkpoint;
 mod film;
 pub mod mutation;
+mod policy;
 mod records;
 mod scratch;
 mod settings;
 mod snapshot;
+mod worker;
 
 /// One kind of file.
 pub struct Format {
@@ -26,8 +28,8 @@ pub struct Format {
     pub body: fn(&[u8]) -> bool,
 }
 
-/// Every kind of file the program reads.
-pub const FORMATS: [Format; 12] = [
+/// Every kind of file the program reads, and what comes through the pipe of a Python worker.
+pub const FORMATS: [Format; 14] = [
     Format { name: "checkpoint", seeds: checkpoint::seeds, body: checkpoint::body },
     Format { name: "snapshot", seeds: snapshot::seeds, body: snapshot::body },
     Format { name: "console_snapshot", seeds: snapshot::console_seeds, body: snapshot::console_body },
@@ -40,6 +42,8 @@ pub const FORMATS: [Format; 12] = [
     Format { name: "minatar_trace", seeds: archive::minatar_seeds, body: archive::minatar_body },
     Format { name: "atari_trace", seeds: archive::atari_seeds, body: archive::atari_body },
     Format { name: "wheel", seeds: archive::wheel_seeds, body: archive::wheel_body },
+    Format { name: "policy", seeds: policy::seeds, body: policy::body },
+    Format { name: "worker", seeds: worker::seeds, body: worker::body },
 ];
 
 /// The format of this name.

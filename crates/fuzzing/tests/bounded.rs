@@ -177,4 +177,6 @@ bounded! {
     a_minatar_trace_is_refused_or_compared: "minatar_trace", 400;
     an_atari_trace_is_refused_or_read: "atari_trace", 600;
     a_wheel_is_refused_or_read: "wheel", 400;
+    an_exported_policy_is_refused_or_acts: "policy", 3000;
+    the_replies_of_a_worker_are_refused_or_played: "worker", 3000;
 }

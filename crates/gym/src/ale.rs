@@ -6,7 +6,7 @@ use crate::error::GymError;
 use crate::options::GymOptions;
 use crate::protocol::{Payload, ReplyHeader, Request};
 use crate::space::EnvInfo;
-use crate::worker::Worker;
+use crate::worker::Exchange;
 use sane_arcade::{ActionSet, Preprocessor, ProfileSpec, SIDE};
 use sane_env::{Ending, EnvFrames, FrameSpace, Reward, Step, Stream};
 
@@ -75,7 +75,7 @@ impl Ale {
     }
 
     /// Starts an episode and writes its first frame.
-    pub fn reset(&mut self, worker: &mut Worker, starts: &mut Stream, frame: &mut [u8]) -> Result<(), GymError> {
+    pub fn reset(&mut self, worker: &mut impl Exchange, starts: &mut Stream, frame: &mut [u8]) -> Result<(), GymError> {
         self.restart(worker)?;
         for _ in 0..self.profile.draw_noops(starts) {
             self.hold(worker, NOOP)?;
@@ -88,7 +88,7 @@ impl Ale {
     }
 
     /// One decision.
-    pub fn step(&mut self, worker: &mut Worker, action: u16, frame: &mut [u8]) -> Result<Step, GymError> {
+    pub fn step(&mut self, worker: &mut impl Exchange, action: u16, frame: &mut [u8]) -> Result<Step, GymError> {
         let lives_before = self.lives;
         let (reward, frames) = self.hold(worker, action)?;
         let (terminal, truncated) = (self.end == Some(Ending::GameOver), self.end == Some(Ending::Truncated));
@@ -97,7 +97,7 @@ impl Ale {
         Ok(Step { reward: Reward(reward as f32), ending, frames: EnvFrames(frames) })
     }
 
-    fn restart(&mut self, worker: &mut Worker) -> Result<(), GymError> {
+    fn restart(&mut self, worker: &mut impl Exchange) -> Result<(), GymError> {
         // A seed reloads the cartridge; episodes after the first begin as the console's RESET has it.
         let header = worker.call(Request::Reset(self.seed.take()), Payload::Observation)?;
         self.screen.copy_from_slice(worker.observation());
@@ -108,7 +108,7 @@ impl Ale {
     }
 
     /// The action held for the frames of the skip, or until the game is over: sum of rewards, frames.
-    fn hold(&mut self, worker: &mut Worker, action: u16) -> Result<(f64, u64), GymError> {
+    fn hold(&mut self, worker: &mut impl Exchange, action: u16) -> Result<(f64, u64), GymError> {
         let skip = u64::from(self.profile.frame_skip.0);
         let (mut reward, mut frames) = (0.0, 0);
         while frames < skip && self.end.is_none() {

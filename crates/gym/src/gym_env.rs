@@ -3,11 +3,12 @@
 
 use crate::ale::Ale;
 use crate::error::GymError;
+use crate::options::GymOptions;
 use crate::picture::picture_of;
 use crate::protocol::{Payload, Request};
 use crate::source::IdleWorkers;
-use crate::space::Space;
-use crate::worker::Worker;
+use crate::space::{EnvInfo, Space};
+use crate::worker::{Exchange, Worker};
 use sane_env::{
     Action, Ending, EnvFrames, EnvSpec, Environment, Picture, Reward, SnapshotError, Step, Stream, WorldFault,
 };
@@ -32,6 +33,51 @@ pub(crate) enum View {
     Plain(Space),
     /// An Atari game, preprocessed by one of the arcade's profiles.
     Ale(Box<Ale>),
+}
+
+impl View {
+    /// How the observations of an environment that was made are presented. `seed` is that of an Atari console.
+    pub fn of(options: &GymOptions, info: &EnvInfo, seed: u64) -> Result<Self, GymError> {
+        if options.is_presented_by_profile() {
+            return Ok(Self::Ale(Box::new(Ale::new(options, info, seed)?)));
+        }
+        Ok(Self::Plain(Space::of(info)))
+    }
+
+    pub fn reset(
+        &mut self,
+        worker: &mut impl Exchange,
+        world: &str,
+        starts: &mut Stream,
+        frame: &mut [u8],
+    ) -> Result<(), GymError> {
+        match self {
+            Self::Ale(ale) => ale.reset(worker, starts, frame),
+            Self::Plain(space) => {
+                // 31 bits: valid for every environment, including those that pass it to other generators.
+                worker.call(Request::Reset(Some(starts.next_u64() >> 33)), Payload::Observation)?;
+                observe(space, worker, world, "reset", frame)
+            }
+        }
+    }
+
+    pub fn step(
+        &mut self,
+        worker: &mut impl Exchange,
+        world: &str,
+        action: Action,
+        frame: &mut [u8],
+    ) -> Result<Step, GymError> {
+        let step = match self {
+            Self::Ale(ale) => ale.step(worker, action.0, frame)?,
+            Self::Plain(space) => plain_step(space, worker, world, action, frame)?,
+        };
+        if !step.reward.raw().is_finite() {
+            let what = format!("the reward {}", step.reward.raw());
+            return Err(GymError::NotFinite { world: world.into(), doing: "step", what });
+        }
+        Ok(step)
+    }
 }
 
 impl GymEnv {
@@ -63,14 +109,7 @@ impl Environment for GymEnv {
     }
 
     fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
-        self.request(|view, worker, world| match view {
-            View::Ale(ale) => ale.reset(worker, starts, frame),
-            View::Plain(space) => {
-                // 31 bits: valid for every environment, including those that pass it to other generators.
-                worker.call(Request::Reset(Some(starts.next_u64() >> 33)), Payload::Observation)?;
-                observe(space, worker, world, "reset", frame)
-            }
-        })?;
+        self.request(|view, worker, world| view.reset(worker, world, starts, frame))?;
         self.newest.copy_from_slice(frame);
         Ok(())
     }
@@ -78,10 +117,7 @@ impl Environment for GymEnv {
     fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
         let count = self.spec.actions.len();
         assert!(usize::from(action.0) < count, "step: action {} of {count} in {}", action.0, self.spec.name);
-        let step = self.request(|view, worker, world| match view {
-            View::Ale(ale) => ale.step(worker, action.0, frame),
-            View::Plain(space) => plain_step(space, worker, world, action, frame),
-        })?;
+        let step = self.request(|view, worker, world| view.step(worker, world, action, frame))?;
         self.newest.copy_from_slice(frame);
         Ok(step)
     }
@@ -136,27 +172,28 @@ fn fault_of(spec: &EnvSpec, error: &GymError) -> WorldFault {
 
 fn plain_step(
     space: &Space,
-    worker: &mut Worker,
+    worker: &mut impl Exchange,
     world: &str,
     action: Action,
     frame: &mut [u8],
 ) -> Result<Step, GymError> {
     let header = worker.call(Request::Step(action.0), Payload::Observation)?;
     observe(space, worker, world, "step", frame)?;
-    let reward = header.reward as f32;
-    if !reward.is_finite() {
-        let what = format!("the reward {}", header.reward);
-        return Err(GymError::NotFinite { world: world.into(), doing: "step", what });
-    }
     let ending = match (header.terminated, header.truncated) {
         (true, _) => Ending::GameOver,
         (_, true) => Ending::Truncated,
         _ => Ending::Continues,
     };
-    Ok(Step { reward: Reward(reward), ending, frames: EnvFrames(1) })
+    Ok(Step { reward: Reward(header.reward as f32), ending, frames: EnvFrames(1) })
 }
 
-fn observe(space: &Space, worker: &Worker, world: &str, doing: &'static str, frame: &mut [u8]) -> Result<(), GymError> {
+fn observe(
+    space: &Space,
+    worker: &impl Exchange,
+    world: &str,
+    doing: &'static str,
+    frame: &mut [u8],
+) -> Result<(), GymError> {
     if let Some((index, number)) = space.not_finite(worker.observation()) {
         let what = format!("{number} at index {index} of the observation");
         return Err(GymError::NotFinite { world: world.into(), doing, what });
@@ -166,7 +203,7 @@ fn observe(space: &Space, worker: &Worker, world: &str, doing: &'static str, fra
 }
 
 /// The environment's own rendering, if it has one.
-fn rendered(worker: &mut Worker) -> Result<Option<Picture>, GymError> {
+pub(crate) fn rendered(worker: &mut impl Exchange) -> Result<Option<Picture>, GymError> {
     let header = worker.call(Request::Render, Payload::Nothing)?;
     let rgb = worker.picture(&header)?;
     let width = header.reward as usize;

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Reading order: `options` (names and settings), `source`, `gym_env` (the environment), `space` (observations to
-//! frames), `worker` (the process) with `protocol`, `watchdog` and `stderr`; `ale` is the Atari case.
+//! frames), `worker` (the process) with `protocol`, `replies`, `watchdog` and `stderr`; `ale` is the Atari case, `recorded` a
+//! session without a process.
 //!
 //! Stepping an environment needs Python with Gymnasium, hence this example is compiled but not run:
 //!
@@ -44,6 +45,8 @@ mod gym_env;
 mod options;
 mod picture;
 mod protocol;
+mod recorded;
+mod replies;
 mod source;
 mod space;
 mod stderr;
@@ -53,4 +56,5 @@ mod worker;
 pub use error::GymError;
 pub use gym_env::GymEnv;
 pub use options::{GymOptions, is_ale_game, is_gym_world};
+pub use recorded::play_replies;
 pub use source::GymSource;

@@ -28,26 +28,10 @@ impl GymSource {
     /// Starts a worker, makes the environment and reads its observation and action spaces.
     pub fn open(options: &GymOptions) -> Result<Self, GymError> {
         let id = options.id()?.to_owned();
-        let by_profile = options.is_presented_by_profile();
-        let kwargs = if by_profile { Ale::kwargs(options)? } else { options.kwargs.clone() };
+        let kwargs = if options.is_presented_by_profile() { Ale::kwargs(options)? } else { options.kwargs.clone() };
         let mut worker = Worker::start(options)?;
         let info = worker.make(&id, &kwargs)?;
-        if !(1..=usize::from(u16::MAX)).contains(&info.actions) {
-            let space = format!("of {} actions", info.actions);
-            return Err(GymError::Actions { world: options.world.clone(), what: "an action space", space });
-        }
-        let actions = info.action_names();
-        let (frame, history, skip) = if by_profile {
-            Ale::new(options, &info, 0)?;
-            (Ale::frame(), HISTORY, options.profile.spec().frame_skip)
-        } else {
-            (Space::of(&info).frame, options.history.unwrap_or(1), FrameSkip(1))
-        };
-        if frame.bytes() == 0 {
-            let space = format!("observations of shape {:?}, which are empty", info.shape);
-            return Err(GymError::Observations { world: options.world.clone(), space });
-        }
-        let spec = EnvSpec { name: options.world.clone(), frame, history, actions, frame_skip: skip };
+        let spec = spec_of(options, &info)?;
         let idle = Arc::new(Mutex::new(vec![worker]));
         Ok(Self { options: options.clone(), id, kwargs, info, spec, idle })
     }
@@ -72,11 +56,27 @@ impl GymSource {
                 return Err(GymError::Raised { world: self.options.world.clone(), doing: "make", reason });
             }
         }
-        let view = if self.options.is_presented_by_profile() {
-            View::Ale(Box::new(Ale::new(&self.options, &self.info, seed)?))
-        } else {
-            View::Plain(Space::of(&self.info))
-        };
+        let view = View::of(&self.options, &self.info, seed)?;
         Ok(GymEnv::new(self.spec.clone(), view, worker, Arc::clone(&self.idle)))
     }
+}
+
+/// What the environment that a worker describes is for an agent; refuses one that no agent can act in.
+pub(crate) fn spec_of(options: &GymOptions, info: &EnvInfo) -> Result<EnvSpec, GymError> {
+    if !(1..=usize::from(u16::MAX)).contains(&info.actions) {
+        let space = format!("of {} actions", info.actions);
+        return Err(GymError::Actions { world: options.world.clone(), what: "an action space", space });
+    }
+    let actions = info.action_names();
+    let (frame, history, skip) = if options.is_presented_by_profile() {
+        Ale::new(options, info, 0)?;
+        (Ale::frame(), HISTORY, options.profile.spec().frame_skip)
+    } else {
+        (Space::of(info).frame, options.history.unwrap_or(1), FrameSkip(1))
+    };
+    if frame.bytes() == 0 {
+        let space = format!("observations of shape {:?}, which are empty", info.shape);
+        return Err(GymError::Observations { world: options.world.clone(), space });
+    }
+    Ok(EnvSpec { name: options.world.clone(), frame, history, actions, frame_skip: skip })
 }

@@ -7,17 +7,15 @@
 
 use crate::error::GymError;
 use crate::options::GymOptions;
-use crate::protocol::{HEADER_BYTES, Payload, ReplyHeader, Request};
+use crate::protocol::{Payload, ReplyHeader, Request};
+use crate::replies::{BadReply, ReplyPipe, ReplyReader, reported_error};
 use crate::space::EnvInfo;
 use crate::stderr::StderrTail;
 use crate::watchdog::Watchdog;
 use rustix::io::ioctl_fionbio;
-use sane_env::closest_name;
-use serde::Deserialize;
 use serde_json::json;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::hint::spin_loop;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -34,23 +32,22 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long an environment may take to close before its process is killed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Bytes of the largest observation or picture that is accepted.
-const MOST_BYTES: usize = 64 << 20;
+/// What holds an environment and replies to requests: a [`Worker`], or bytes that one may have sent.
+pub(crate) trait Exchange {
+    /// One request, one reply; a requested observation is then in [`observation`](Self::observation).
+    fn call(&mut self, request: Request<'_>, payload: Payload) -> Result<ReplyHeader, GymError>;
 
-/// Bytes of the longest text that is accepted.
-const MOST_TEXT_BYTES: usize = 4 << 20;
+    /// The newest observation, in the layout of the environment's space.
+    fn observation(&self) -> &[u8];
 
-/// Bytes that may precede the first reply: what an interpreter prints before the worker has its descriptors.
-const MOST_NOISE_BYTES: usize = 1 << 16;
+    /// The bytes of a picture, as many as the header says.
+    fn picture(&mut self, header: &ReplyHeader) -> Result<Vec<u8>, GymError>;
+}
 
-/// How long a reply is polled for before this thread sleeps until it arrives.
-const POLL_TIME: Duration = Duration::from_micros(50);
-
-/// How the reply pipe is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReadMode {
-    Polling,
-    Blocking,
+impl ReplyPipe for ChildStdout {
+    fn set_blocking(&self, blocking: bool) -> io::Result<()> {
+        Ok(ioctl_fionbio(self, !blocking)?)
+    }
 }
 
 /// A worker process and its pipes.
@@ -62,17 +59,13 @@ pub(crate) struct Worker {
     watchdog: Watchdog,
     /// There until the worker is told to end.
     requests: Option<ChildStdin>,
-    replies: ChildStdout,
+    replies: ReplyReader<ChildStdout>,
     /// What the worker writes before its first reply, until it has been read.
     greeting: Option<String>,
     /// Carries no data: it closes when this process ends, whereupon the kernel kills the worker.
     _lifeline: UnixListener,
     stderr: StderrTail,
-    reply: Vec<u8>,
-    observation_bytes: usize,
     fresh: bool,
-    /// Whether the last reply came so soon that polling for the next one is faster than sleeping.
-    replies_fast: bool,
 }
 
 impl Worker {
@@ -88,7 +81,7 @@ impl Worker {
         })?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(requests), Some(replies), Some(stderr)) = pipes else { unreachable!("all three are pipes") };
-        ioctl_fionbio(&replies, true).map_err(|error| cannot_start(options, &python, error.into()))?;
+        let replies = ReplyReader::new(replies).map_err(|error| cannot_start(options, &python, error))?;
         Ok(Self {
             world: options.world.clone(),
             python,
@@ -99,10 +92,7 @@ impl Worker {
             greeting: Some(greeting),
             _lifeline: lifeline,
             stderr: StderrTail::new(stderr),
-            reply: vec![0; HEADER_BYTES],
-            observation_bytes: 0,
             fresh: false,
-            replies_fast: true,
         })
     }
 
@@ -110,20 +100,7 @@ impl Worker {
     pub fn make(&mut self, id: &str, kwargs: &toml::Table) -> Result<EnvInfo, GymError> {
         let request = json!({ "id": id, "kwargs": kwargs }).to_string();
         let header = self.call(Request::Make(&request), Payload::Nothing)?;
-        let text = self.rest("make", header.number, MOST_TEXT_BYTES)?;
-        let info: EnvInfo = serde_json::from_slice(&text).map_err(|error| GymError::Raised {
-            world: self.world.clone(),
-            doing: "make",
-            reason: format!("the worker's reply cannot be parsed: {error}"),
-        })?;
-        self.observation_bytes = match info.observation_bytes() {
-            Some(bytes) if bytes <= MOST_BYTES => bytes,
-            _ => {
-                let space = format!("observations of shape {:?}, more than {MOST_BYTES} bytes", info.shape);
-                return Err(GymError::Observations { world: self.world.clone(), space });
-            }
-        };
-        self.reply.resize(HEADER_BYTES + self.observation_bytes, 0);
+        let info = self.replies.info(&header).map_err(|bad| self.failed("make", bad))?;
         self.fresh = true;
         Ok(info)
     }
@@ -131,15 +108,6 @@ impl Worker {
     /// Whether its environment has never been reset.
     pub fn is_fresh(&self) -> bool {
         self.fresh
-    }
-
-    /// One request, one reply; a requested observation is then in [`observation`](Self::observation).
-    pub fn call(&mut self, request: Request<'_>, payload: Payload) -> Result<ReplyHeader, GymError> {
-        self.fresh = false;
-        self.watchdog.begin();
-        let header = self.exchange(request, payload);
-        self.watchdog.end();
-        header
     }
 
     fn exchange(&mut self, request: Request<'_>, payload: Payload) -> Result<ReplyHeader, GymError> {
@@ -151,103 +119,22 @@ impl Worker {
         };
         sent.map_err(|_| self.lost(doing))?;
         if let Some(greeting) = self.greeting.take() {
-            self.skip_to(&greeting, doing)?;
+            self.replies.skip_to(&greeting).map_err(|bad| self.failed(doing, bad))?;
         }
-        let expected = match payload {
-            Payload::Observation => HEADER_BYTES + self.observation_bytes,
-            Payload::Nothing => HEADER_BYTES,
-        };
-        let mut filled = self.fill(doing, 0, HEADER_BYTES, expected)?;
-        let header = ReplyHeader::decode(*self.reply.first_chunk().expect("the header was read"));
-        if !header.ok {
-            let mut text = self.reply[HEADER_BYTES..filled].to_vec();
-            let left = header.number.saturating_sub_unsigned(text.len() as u32);
-            text.extend(self.rest(doing, left, MOST_TEXT_BYTES)?);
-            return Err(self.reported_error(doing, &text));
-        }
-        while filled < expected {
-            filled = self.fill(doing, filled, expected, expected)?;
-        }
-        Ok(header)
+        self.replies.header(payload).map_err(|bad| self.failed(doing, bad))
     }
 
-    /// The newest observation, in the layout of the environment's space.
-    pub fn observation(&self) -> &[u8] {
-        &self.reply[HEADER_BYTES..]
-    }
-
-    /// The bytes of a picture, as many as the header says.
-    pub fn picture(&mut self, header: &ReplyHeader) -> Result<Vec<u8>, GymError> {
-        self.rest("render", header.number, MOST_BYTES)
-    }
-
-    /// `count` more bytes: a text or a picture.
-    fn rest(&mut self, doing: &'static str, count: i32, most: usize) -> Result<Vec<u8>, GymError> {
-        let Some(count) = usize::try_from(count).ok().filter(|&count| count <= most) else {
-            // What follows cannot be told apart from the next reply.
-            self.watchdog.kill();
-            let reason = format!("the worker announced {count} bytes, at most {most} are accepted");
-            return Err(GymError::Raised { world: self.world.clone(), doing, reason });
-        };
-        let mut bytes = vec![0; count];
-        self.set_read_mode(ReadMode::Blocking, doing)?;
-        self.replies.read_exact(&mut bytes).map_err(|_| self.lost(doing))?;
-        self.set_read_mode(ReadMode::Polling, doing)?;
-        Ok(bytes)
-    }
-
-    /// Reads, after `filled` bytes of the reply, until at least `least` and at most `most` bytes are there.
-    fn fill(&mut self, doing: &'static str, mut filled: usize, least: usize, most: usize) -> Result<usize, GymError> {
-        let since = Instant::now();
-        let mut asleep = false;
-        while filled < least {
-            match self.replies.read(&mut self.reply[filled..most]) {
-                Ok(0) => return Err(self.lost(doing)),
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Waking a sleeping thread takes longer than a small step, so fast replies are polled for.
-                Err(error)
-                    if error.kind() == ErrorKind::WouldBlock && self.replies_fast && since.elapsed() < POLL_TIME =>
-                {
-                    spin_loop();
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock && !asleep => {
-                    asleep = true;
-                    self.set_read_mode(ReadMode::Blocking, doing)?;
-                }
-                Err(_) => return Err(self.lost(doing)),
+    /// The error for a reply that is none.
+    fn failed(&mut self, doing: &'static str, bad: BadReply) -> GymError {
+        match bad {
+            BadReply::Closed => self.lost(doing),
+            BadReply::Reported(text) => reported_error(&self.world, &self.python, doing, &text),
+            other => {
+                // What follows cannot be told apart from the next reply.
+                self.watchdog.kill();
+                other.described(&self.world, doing)
             }
         }
-        if asleep {
-            self.set_read_mode(ReadMode::Polling, doing)?;
-        }
-        self.replies_fast = since.elapsed() < 2 * POLL_TIME;
-        Ok(filled)
-    }
-
-    /// Reads up to the end of the greeting: what precedes it was printed, not replied.
-    fn skip_to(&mut self, greeting: &str, doing: &'static str) -> Result<(), GymError> {
-        self.set_read_mode(ReadMode::Blocking, doing)?;
-        let mut last = Vec::with_capacity(greeting.len());
-        let mut byte = [0];
-        for _ in 0..MOST_NOISE_BYTES {
-            self.replies.read_exact(&mut byte).map_err(|_| self.lost(doing))?;
-            if last.len() == greeting.len() {
-                last.remove(0);
-            }
-            last.push(byte[0]);
-            if last == greeting.as_bytes() {
-                return self.set_read_mode(ReadMode::Polling, doing);
-            }
-        }
-        self.watchdog.kill();
-        let reason = format!("the interpreter printed {MOST_NOISE_BYTES} bytes before the worker began");
-        Err(GymError::Raised { world: self.world.clone(), doing, reason })
-    }
-
-    fn set_read_mode(&mut self, mode: ReadMode, doing: &'static str) -> Result<(), GymError> {
-        let nonblocking = mode == ReadMode::Polling;
-        ioctl_fionbio(&self.replies, nonblocking).map_err(|_| self.lost(doing))
     }
 
     /// The error for closed pipes: the process exited, or the watchdog killed it.
@@ -268,31 +155,23 @@ impl Worker {
         let how = status.map_or("it closed its pipes without exiting".into(), described);
         GymError::Died { world, python, process, doing, how, lines: self.stderr.last_lines() }
     }
+}
 
-    /// The error that the worker reported.
-    fn reported_error(&self, doing: &'static str, text: &[u8]) -> GymError {
-        let (world, python) = (self.world.clone(), self.python.clone());
-        let reported: WorkerError = match serde_json::from_slice(text) {
-            Ok(reported) => reported,
-            Err(error) => return GymError::Raised { world, doing, reason: error.to_string() },
-        };
-        let WorkerError { kind, text: reason, known } = reported;
-        match kind.as_str() {
-            "no-package" => GymError::NoPackage { python, cure: reason.clone(), package: reason },
-            "no-module" if reason == "ale_py" => GymError::NoPackage { python, package: reason, cure: "ale-py".into() },
-            "no-module" => GymError::NoModule { python, module: reason, world },
-            "unknown-id" => {
-                let id = self.world.rsplit_once(':').map_or("", |(_, id)| id);
-                let suggestion = closest_name(id, known.iter().map(String::as_str)).map(str::to_owned);
-                GymError::UnknownId { world, reason: lower_first(&reason), suggestion }
-            }
-            "dependency" => GymError::Dependency { world, reason, python },
-            "kwargs" => GymError::Kwargs { world, reason },
-            "continuous" => GymError::Actions { world, what: "the continuous action space", space: reason },
-            "not-discrete" => GymError::Actions { world, what: "the action space", space: reason },
-            "observation" => GymError::Observations { world, space: reason },
-            _ => GymError::Raised { world, doing, reason },
-        }
+impl Exchange for Worker {
+    fn call(&mut self, request: Request<'_>, payload: Payload) -> Result<ReplyHeader, GymError> {
+        self.fresh = false;
+        self.watchdog.begin();
+        let header = self.exchange(request, payload);
+        self.watchdog.end();
+        header
+    }
+
+    fn observation(&self) -> &[u8] {
+        self.replies.observation()
+    }
+
+    fn picture(&mut self, header: &ReplyHeader) -> Result<Vec<u8>, GymError> {
+        self.replies.picture(header).map_err(|bad| self.failed("render", bad))
     }
 }
 
@@ -305,13 +184,6 @@ impl Drop for Worker {
             sleep(Duration::from_millis(2));
         }
     }
-}
-
-#[derive(Deserialize)]
-struct WorkerError {
-    kind: String,
-    text: String,
-    known: Vec<String>,
 }
 
 /// A line that nothing prints by accident.
@@ -349,9 +221,4 @@ fn described(status: ExitStatus) -> String {
         (None, Some(code)) => format!("exit code {code}"),
         (None, None) => status.to_string(),
     }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut rest = text.trim_end_matches('.').chars();
-    rest.next().map(|first| first.to_lowercase().chain(rest).collect()).unwrap_or_default()
 }

@@ -7,8 +7,9 @@ use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use sane_agent::{ActMode, NamedTensor, Policy};
-use sane_env::{Element, EnvSpec};
+use sane_agent::{ActMode, NamedTensor, ParameterCounts, Policy};
+use sane_env::{Element, EnvSpec, FrameSpace};
+use sane_record::read_plain;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -53,9 +54,16 @@ pub struct ExportedPolicy {
     pub policy: Policy,
 }
 
-/// Reads a policy that [`export_policy`] wrote; its world is not needed.
+/// The largest file that is read: a network of 2²⁸ parameters and its description.
+const LARGEST_POLICY_BYTES: u64 = (4 << 28) + (16 << 20);
+
+/// Bytes of the largest state of a described world; a state of an Atari game has 28,224.
+const LARGEST_STATE_BYTES: usize = 64 << 20;
+
+/// Reads a policy that [`export_policy`] wrote; its world is not needed. Nothing is made of a description whose numbers the
+/// file does not hold.
 pub fn read_policy(path: &Path) -> Result<ExportedPolicy, LabError> {
-    let bytes = std::fs::read(path).map_err(LabError::io("read", path))?;
+    let bytes = read_plain(path, LARGEST_POLICY_BYTES).map_err(LabError::io("read", path))?;
     let refused = |reason: String| LabError::NotAPolicy { path: path.into(), reason };
     let file = SafeTensors::deserialize(&bytes).map_err(|error| refused(error.to_string()))?;
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| refused(error.to_string()))?;
@@ -65,17 +73,42 @@ pub fn read_policy(path: &Path) -> Result<ExportedPolicy, LabError> {
     };
     let config = from_toml(&text(CONFIG)?, path)?;
     let spec: EnvSpec = serde_json::from_str(&text(SPEC)?).map_err(|error| refused(error.to_string()))?;
-    let tensors: Vec<NamedTensor> = file
-        .tensors()
-        .into_iter()
-        .map(|(name, view)| NamedTensor {
-            name,
-            shape: view.shape().to_vec(),
-            values: view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
-        })
-        .collect();
-    let policy = Policy::new(&config.learner, &spec, &tensors)?;
+    if !is_possible(&spec) {
+        return Err(refused(format!("no world has the states and actions that `{SPEC}` describes")));
+    }
+    let tensors = file.tensors().into_iter().map(|(name, view)| named_tensor(name, &view));
+    let tensors = tensors.collect::<Result<Vec<NamedTensor>, String>>().map_err(refused)?;
+    let counts = ParameterCounts::of(&config.learner, &spec).map_err(|error| refused(error.to_string()))?;
+    let (needed, found) =
+        (counts.main.saturating_add(counts.exploration), tensors.iter().map(|t| t.values.len()).sum::<usize>());
+    if found < needed {
+        return Err(refused(format!("its tensors hold {found} numbers, the network it describes has {needed}")));
+    }
+    let policy = Policy::new(&config.learner, &spec, &tensors).map_err(|error| refused(error.to_string()))?;
     Ok(ExportedPolicy { config, spec, policy })
+}
+
+/// Whether a world can be as described: something to see, something to do, within bounds.
+fn is_possible(spec: &EnvSpec) -> bool {
+    let FrameSpace { channels, height, width, element } = spec.frame;
+    let (bytes, has_scale) = match element {
+        Element::U8 { full_scale } => (1, 0 < full_scale),
+        Element::F32 => (4, true),
+    };
+    let state = [channels, height, width, spec.history].iter().try_fold(bytes, |all: usize, &n| all.checked_mul(n));
+    let is_state = state.is_some_and(|bytes| (1..=LARGEST_STATE_BYTES).contains(&bytes));
+    is_state && has_scale && (1..=usize::from(u16::MAX)).contains(&spec.actions.len())
+}
+
+fn named_tensor(name: String, view: &TensorView<'_>) -> Result<NamedTensor, String> {
+    if view.dtype() != Dtype::F32 {
+        return Err(format!("the tensor {name} is of type {:?}, not F32", view.dtype()));
+    }
+    let values: Vec<f32> = view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(format!("the tensor {name} holds {value}; every number must be finite")),
+        None => Ok(NamedTensor { name, shape: view.shape().to_vec(), values }),
+    }
 }
 
 /// Plays without noise from the starts of `start_seed` and writes the first `count` states with their action values

@@ -237,7 +237,7 @@ impl Range {
         let (Some(from), Some(to)) = (number(&self.from), number(&self.to)) else {
             return Err(format!("the ends of a range are numbers, found {} and {}", self.from, self.to));
         };
-        if !(from < to) {
+        if to <= from {
             return Err(format!("the range from {} to {} is empty", self.from, self.to));
         }
         if self.scale == Scale::Log && from <= 0.0 {

@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("suite", &["env", "lab", "record", "stats"]),
     ("report", &["record", "stats"]),
     ("watch", &["record", "report", "stats"]),
-    ("fuzzing", &["agent", "arcade", "env", "lab", "minigames", "record", "report", "suite", "vcs"]),
+    ("fuzzing", &["agent", "arcade", "env", "gym", "lab", "minigames", "record", "report", "suite", "vcs"]),
     ("tidy", &[]),
 ];
 

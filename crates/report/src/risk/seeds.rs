@@ -452,7 +452,7 @@ fn predictors_figure(world: &str, agents: &[&AuditedAgent]) -> Option<Figure> {
         .collect();
     let labels = agents.iter().map(|agent| text_width(&agent.label, 11.0, Weight::Regular)).fold(0.0, f32::max);
     let (width, cell) = (230.0, agents.len() as f32 * ROW + 70.0);
-    let across = predictors.len().min(3).max(1);
+    let across = predictors.len().clamp(1, 3);
     let rows_of_panels = predictors.len().div_ceil(across);
     let size = (labels + 24.0 + across as f32 * (width + 12.0), rows_of_panels as f32 * cell + 12.0);
     let mut scene = Scene::new(size.0, size.1, format!("How well each number separates risky states in {world}"));

@@ -1,0 +1,6 @@
+//! Exported policies: no bytes make the program panic, hang or allocate without bound.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    (sane_fuzzing::format("policy").body)(bytes);
+});

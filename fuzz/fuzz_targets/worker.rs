@@ -1,0 +1,6 @@
+//! Replies of a Python worker: no bytes make the program panic, hang or allocate without bound.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    (sane_fuzzing::format("worker").body)(bytes);
+});

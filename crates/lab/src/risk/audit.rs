@@ -208,7 +208,12 @@ fn state_noise(policy: &mut Policy, state: &[u8], draws: usize, has_module: bool
     }
     let mut stream = Stream::named(seed, "risk/noise");
     let (mut changed, mut sum, mut squares) = (0, Vec::new(), Vec::new());
+    // A draw is a visit to an agent that counts: each begins from what it had counted before, or the noise would shrink.
+    let counted = policy.visits(state).map(|_| policy.clone());
     for _ in 0..draws {
+        if let Some(before) = &counted {
+            policy.clone_from(before);
+        }
         policy.begin_episode();
         changed += usize::from(policy.act(state, ActMode::Noisy, &mut stream).noise_changed_action);
         let q = policy.q_values();

@@ -1,4 +1,5 @@
-//! The figure of the laws: a point per state, the line of the law, the line through the points.
+//! The figure of the laws: a point per state, the line of the law, the line through the points. Its texts keep to the glyphs
+//! of the embedded font, which has no subscripts: k stands for k₂.
 
 use super::analysis::{HIGH_TRUE_RISK, Predictor};
 use super::audit_figures::circle;
@@ -73,9 +74,9 @@ fn sigma_panel(points: &[(LawPoint, bool)], laws: &NoiseLaws) -> Option<Drawn> {
         let known = points.iter().filter_map(|(point, risky)| Some((point.balance()?.log10(), y(point), *risky)));
         let explained = law.r_squared.map_or(String::new(), |share| format!(", R² of the law {}", hundredths(share)));
         return Some(Drawn {
-            title: format!("σ ÷ law: median {}{explained}", hundredths(law.sigma_ratio_median)),
-            x: "log₁₀(1 + 2V/(λk₂))",
-            y: "log₁₀ σ²",
+            title: format!("σ / law: median {}{explained}", hundredths(law.sigma_ratio_median)),
+            x: "log10(1 + 2V/(λk))",
+            y: "log10 σ²",
             points: known.collect(),
             law: Some((0.0, -1.0)),
             // In decades, as drawn.
@@ -85,8 +86,8 @@ fn sigma_panel(points: &[(LawPoint, bool)], laws: &NoiseLaws) -> Option<Drawn> {
     let points: Vec<_> = points.iter().map(|(point, risky)| (point.unit_variance.log10(), y(point), *risky)).collect();
     Some(Drawn {
         title: "σ against V; no KL term, no law".into(),
-        x: "log₁₀ V",
-        y: "log₁₀ σ²",
+        x: "log10 V",
+        y: "log10 σ²",
         fit: fitted(&points),
         points,
         law: None,
@@ -102,9 +103,9 @@ fn noise_panel(points: &[(LawPoint, bool)]) -> Option<Drawn> {
         })
         .collect();
     (!points.is_empty()).then(|| Drawn {
-        title: "noise of Q ÷ law".into(),
-        x: "log₁₀ V",
-        y: "noise of Q ÷ predicted",
+        title: "noise of Q / law".into(),
+        x: "log10 V",
+        y: "noise of Q / predicted",
         points,
         law: Some((1.0, 0.0)),
         fit: None,
@@ -122,8 +123,8 @@ fn counts_panel(points: &[(LawPoint, bool)], laws: &NoiseLaws) -> Option<Drawn> 
     let law = (mean(|point| point.1) + 0.5 * mean(|point| point.0), -0.5);
     Some(Drawn {
         title: "noise of Q over visits".into(),
-        x: "log₁₀ n(s)",
-        y: "log₁₀ σ√V",
+        x: "log10 n(s)",
+        y: "log10 σ√V",
         points,
         law: Some(law),
         fit: Some(LinearFit { intercept: fit.intercept / std::f64::consts::LN_10, ..fit }),
@@ -140,7 +141,7 @@ fn flip_panel(audits: &[&RiskAudit]) -> Option<Drawn> {
     let points: Vec<_> = audits.iter().flat_map(|audit| &audit.states).filter_map(of_state).collect();
     (!points.is_empty()).then(|| Drawn {
         title: "P(flip) over the gap".into(),
-        x: "log₁₀(spread of Q ÷ noise of Q)",
+        x: "log10(spread of Q / noise of Q)",
         y: "P(noise changes the action)",
         points,
         law: None,

@@ -43,7 +43,8 @@ fn a_report_is_a_page_tables_numbers_and_figures() {
         "runs.csv",
         "figures/learning-curve-grid.svg",
         "figures/learning-curve-grid.png",
-        "figures/profiles-noise-off.svg",
+        "figures/improvement-noise-off.svg",
+        "checklist.md",
     ];
     for name in expected {
         let bytes = fs::read(root.path().join("out").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -99,6 +100,43 @@ fn a_corrupt_run_is_set_aside_and_only_corrupt_runs_are_an_error() {
     assert!(page.contains("Set aside") && page.contains("events.jsonl, line 1"));
     ["q-sane/seed-1", "noisynet/seed-1", "noisynet/seed-2"].into_iter().for_each(corrupt);
     check(&mut report(root.path(), &["runs"]), 1, "no run that was found can be used (4 in all)");
+}
+
+#[test]
+fn a_run_with_any_damaged_part_is_set_aside_with_one_line() {
+    let root = tempfile::tempdir().unwrap();
+    SyntheticRun::small("boxing", "sane", 1, 50.0).write(&root.path().join("runs"));
+    let damages = [
+        ("config.toml", "seed = "),
+        ("origin.toml", "preset = 3"),
+        ("events.jsonl", "no record\n{}\n"),
+        ("evaluations.jsonl", "no record\n"),
+        ("evaluations_in_training.jsonl", "no record\n"),
+        ("timings.jsonl", "no record\n"),
+    ];
+    for (i, (name, text)) in damages.iter().enumerate() {
+        let folder = SyntheticRun::small("boxing", "q-sane", 1 + i as u64, 50.0).write(&root.path().join("runs"));
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let output = check(&mut report(root.path(), &["runs"]), 0, "");
+    let said = String::from_utf8_lossy(&output.stderr);
+    for (name, _) in damages {
+        let lines = said.lines().filter(|line| line.contains("set aside") && line.contains(name)).count();
+        assert_eq!(lines, 1, "{name}: {said}");
+    }
+}
+
+#[test]
+fn the_paper_s_tables_are_shown_in_full_on_request() {
+    let root = tempfile::tempdir().unwrap();
+    write_runs(root.path());
+    let table = |arguments: &[&str]| {
+        check(&mut report(root.path(), arguments), 0, "");
+        fs::read_to_string(root.path().join("report/tables.md")).unwrap()
+    };
+    assert!(!table(&["runs"]).contains("asterix"));
+    let paper = table(&["runs", "--paper"]);
+    assert!(paper.contains("| asterix | not run |") && paper.contains("q-sane, paper"), "{paper}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::plot::{COLOURS, PATTERNS, Paint, Pattern};
 use crate::recorded_run::RecordedRun;
 use crate::settings::{Settings, is_result_key, is_variant_key, part, readable, short_key};
 use crate::variant::{Variant, told_apart};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A label names up to this many settings; beyond, variants are numbered.
 const MOST_SHOWN: usize = 3;
@@ -27,19 +27,19 @@ pub struct Agent {
 }
 
 /// Which settings tell variants apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Keys {
     /// All that can change a result.
     Any,
     /// Those that sections do not tell apart already.
-    OfTheAgent,
+    OfTheAgent { swept: BTreeSet<String> },
 }
 
 impl Keys {
-    fn count(self) -> fn(&str) -> bool {
+    fn count(&self, key: &str) -> bool {
         match self {
-            Self::Any => is_result_key,
-            Self::OfTheAgent => is_variant_key,
+            Self::Any => is_result_key(key),
+            Self::OfTheAgent { swept } => is_variant_key(key) || swept.contains(key),
         }
     }
 }
@@ -91,9 +91,10 @@ impl Look {
         choices.into_iter().find(|look| !taken.contains(look)).unwrap_or(Self::nth(first))
     }
 
-    /// Another line of the same colour, for a variant of the same agent.
+    /// Another line of the same colour, for a variant of the same agent; of another colour if there is none left.
     fn variant(self, taken: &[Look]) -> Self {
-        let choices = (1..PATTERNS.len()).map(|i| Self { pattern: (self.pattern + i) % PATTERNS.len(), ..self });
+        let lines = (1..PATTERNS.len()).map(|i| Self { pattern: (self.pattern + i) % PATTERNS.len(), ..self });
+        let choices = lines.chain((PAPER_AGENTS.len()..Self::COUNT).map(Self::nth));
         choices.into_iter().find(|look| !taken.contains(look)).unwrap_or(self)
     }
 }
@@ -103,15 +104,16 @@ impl Agent {
     /// settings, its preset's own first. Every setting that can change a result tells runs apart, also `training.*`.
     /// If two agents would get the same look, the later one takes the next free look.
     pub fn all_of(runs: &[RecordedRun]) -> Vec<Self> {
-        Self::told_apart_by(Keys::Any, runs)
+        Self::told_apart_by(&Keys::Any, runs)
     }
 
     /// As [`all_of`](Self::all_of), of runs of one section, which share their budget, replay and network.
-    pub(crate) fn all_of_section(runs: &[RecordedRun]) -> Vec<Self> {
-        Self::told_apart_by(Keys::OfTheAgent, runs)
+    /// Of the shared ones only `swept` tell variants apart.
+    pub(crate) fn all_of_section(runs: &[RecordedRun], swept: &BTreeSet<String>) -> Vec<Self> {
+        Self::told_apart_by(&Keys::OfTheAgent { swept: swept.clone() }, runs)
     }
 
-    fn told_apart_by(keys: Keys, runs: &[RecordedRun]) -> Vec<Self> {
+    fn told_apart_by(keys: &Keys, runs: &[RecordedRun]) -> Vec<Self> {
         let mut names: BTreeMap<(usize, &str), Vec<&RecordedRun>> = BTreeMap::new();
         for run in runs {
             let position = paper_position(&run.agent).unwrap_or(PAPER_AGENTS.len());
@@ -120,13 +122,13 @@ impl Agent {
         let (mut agents, mut taken) = (Vec::new(), Vec::new());
         for ((_, name), runs) in names {
             let mut look = Look::of(name, &taken);
-            for (i, variant) in told_apart(&runs, keys.count()).0.into_iter().enumerate() {
+            for (i, variant) in told_apart(&runs, &|key| keys.count(key)).0.into_iter().enumerate() {
                 if 0 < i {
                     look = look.variant(&taken);
                 }
                 taken.push(look);
                 let label = label(name, &variant.shown, i);
-                agents.push(Self { name: name.into(), label, look, variant, told_apart_by: keys });
+                agents.push(Self { name: name.into(), label, look, variant, told_apart_by: keys.clone() });
             }
         }
         agents
@@ -138,7 +140,7 @@ impl Agent {
             && self
                 .variant
                 .configurations
-                .contains(&(run.world.clone(), part(&run.settings, self.told_apart_by.count())))
+                .contains(&(run.world.clone(), part(&run.settings, |key| self.told_apart_by.count(key))))
     }
 
     /// The settings, by their whole keys, that tell it from the other variants of the same agent: more than its label says.

@@ -5,6 +5,9 @@ use rayon::prelude::*;
 use sane_record::Baseline;
 use sane_stats::{Aggregate, Estimate, bootstrap, improvement};
 
+/// More agents, such as the variants of a sweep, are not compared pair by pair.
+pub const MOST_COMPARED: usize = 16;
+
 /// The agents of a section compared by one score.
 #[derive(Debug, Clone)]
 pub struct Comparison {
@@ -16,7 +19,8 @@ pub struct Comparison {
     pub aggregates: Vec<(usize, [Estimate; 4])>,
     /// Raw scores over the worlds that all agents have.
     pub raw: Common,
-    /// For each pair of agents the probability that the first beats the second; empty if they share no world.
+    /// For each pair of agents the probability that the first beats the second; empty if they share no world, or are more
+    /// than [`MOST_COMPARED`].
     pub pairs: Vec<(usize, usize, Estimate)>,
 }
 
@@ -34,7 +38,7 @@ impl Comparison {
                 (*agent, Aggregate::ALL.map(estimate))
             })
             .collect();
-        let pairs: Vec<(usize, usize)> = if raw.worlds.is_empty() {
+        let pairs: Vec<(usize, usize)> = if raw.worlds.is_empty() || MOST_COMPARED < raw.scores.len() {
             Vec::new()
         } else {
             (0..raw.scores.len()).flat_map(|i| (i + 1..raw.scores.len()).map(move |j| (i, j))).collect()

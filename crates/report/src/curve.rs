@@ -2,6 +2,8 @@
 
 use crate::plot::SeriesPoint;
 use crate::recorded_run::{Point, RecordedRun};
+use sane_record::EvaluatedWhileTraining;
+use sane_stats::{Scores, bootstrap, mean};
 
 /// Points per curve: more than a figure resolves.
 const GRID: u64 = 200;
@@ -11,6 +13,8 @@ const GRID: u64 = 200;
 pub enum Quantity {
     /// Mean return of the last 100 episodes.
     Return,
+    /// Mean return of the evaluations made while training.
+    Evaluation,
     /// Mean |σ| of the states acted in.
     Sigma,
     /// Share of interactions in which exploration changed the action.
@@ -18,14 +22,18 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    pub const ALL: [Self; 3] = [Self::Return, Self::Sigma, Self::Exploration];
+    pub const ALL: [Self; 4] = [Self::Return, Self::Evaluation, Self::Sigma, Self::Exploration];
 
-    /// Its value at a point.
-    pub fn of(self, point: &Point) -> Option<f64> {
+    /// What a run recorded of it: interactions and value.
+    fn points(self, run: &RecordedRun) -> Vec<(f64, f64)> {
+        let recorded = |of: fn(&Point) -> Option<f64>| {
+            run.points.iter().filter_map(|point| Some((point.interactions as f64, of(point)?))).collect()
+        };
         match self {
-            Self::Return => point.return_mean,
-            Self::Sigma => point.sigma.map(|sigma| sigma.mean_abs),
-            Self::Exploration => point.exploration,
+            Self::Return => recorded(|point| point.return_mean),
+            Self::Evaluation => run.in_training.iter().map(|made| (made.interactions as f64, made.mean)).collect(),
+            Self::Sigma => recorded(|point| point.sigma.map(|sigma| sigma.mean_abs)),
+            Self::Exploration => recorded(|point| point.exploration),
         }
     }
 }
@@ -33,15 +41,21 @@ impl Quantity {
 /// Mean over the seeds, with the lowest and the highest of them as band. A point is complete if all seeds are in the mean;
 /// no run is extrapolated beyond its records. `end` is the right end of the grid in interactions.
 pub fn mean_curve(runs: &[RecordedRun], quantity: Quantity, end: u64) -> Vec<SeriesPoint> {
-    let seeds: Vec<Vec<(f64, f64)>> = runs
-        .iter()
-        .map(|run| {
-            let known = |point: &Point| Some((point.interactions as f64, quantity.of(point)?));
-            run.points.iter().filter_map(known).collect::<Vec<_>>()
-        })
-        .filter(|points| !points.is_empty())
-        .collect();
+    if let ([run], Quantity::Evaluation) = (runs, quantity) {
+        return run.in_training.iter().map(with_interval).collect();
+    }
+    let seeds: Vec<Vec<(f64, f64)>> =
+        runs.iter().map(|run| quantity.points(run)).filter(|points| !points.is_empty()).collect();
     mean_of_seeds(&seeds, runs.len(), end as f64)
+}
+
+/// The evaluation of a single run, with the 95 % interval of its mean over episodes as band.
+fn with_interval(made: &EvaluatedWhileTraining) -> SeriesPoint {
+    let episodes = Scores(vec![made.returns.clone()]);
+    let known = 1 < made.returns.len() && made.returns.iter().all(|value| value.is_finite());
+    let interval = known.then(|| bootstrap(&[&episodes], |drawn| mean(&drawn[0].0[0])).interval).flatten();
+    let band = interval.map(|[low, high]| (low, high));
+    SeriesPoint { x: made.interactions as f64, y: made.mean, band, complete: true }
 }
 
 /// As `mean_curve`, of curves given as points (x, y) in order of x; a point is complete if `all` of them are in the mean.
@@ -93,6 +107,16 @@ mod tests {
         // The second seed ends at 100: from there the mean is of the first alone, and the point is incomplete.
         assert_eq!(at(150.0), SeriesPoint { x: 150.0, y: 15.0, band: None, complete: false });
         assert_eq!(curve.last().unwrap().x, 200.0);
+    }
+
+    #[test]
+    fn an_evaluation_of_one_seed_has_the_interval_over_its_episodes_around_it() {
+        let returns: Vec<f64> = (0..40).map(f64::from).collect();
+        let made = EvaluatedWhileTraining { interactions: 100, episodes: 40, mean: 19.5, returns, best: true };
+        let run = RecordedRun { in_training: vec![made], ..RecordedRun::default() };
+        let [point] = mean_curve(&[run], Quantity::Evaluation, 200)[..] else { panic!("one point") };
+        let (low, high) = point.band.unwrap();
+        assert!(15.0 < low && low < 19.5 && 19.5 < high && high < 24.0, "{low} to {high}");
     }
 
     #[test]

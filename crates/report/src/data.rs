@@ -42,7 +42,19 @@ impl Data {
 
 /// Mean and deviation per world, agent and score, beside the paper's.
 pub fn scores(sections: &[Section]) -> Data {
-    let columns = ["section", "measure", "world", "agent", "seeds", "mean", "std", "paper_mean", "paper_std"];
+    let columns = [
+        "section",
+        "measure",
+        "world",
+        "agent",
+        "seeds",
+        "mean",
+        "std",
+        "paper_mean",
+        "paper_std",
+        "episodes",
+        "partial_evaluations",
+    ];
     let mut data = Data::new("scores", &columns);
     for (i, section) in sections.iter().enumerate() {
         for measure in Measure::ALL {
@@ -55,6 +67,13 @@ pub fn scores(sections: &[Section]) -> Data {
                     Measure::Evaluation(noise) => paper_score(world, &section.agents[agent].name, noise),
                     Measure::Training => None,
                 };
+                let evaluations: Option<Vec<_>> = match measure {
+                    Measure::Evaluation(noise) => {
+                        let runs = section.runs(world, agent).iter();
+                        Some(runs.filter_map(|run| section.evaluation(run, noise)).collect())
+                    }
+                    Measure::Training => None,
+                };
                 data.rows.push(vec![
                     json!(i + 1),
                     json!(measure.slug()),
@@ -65,6 +84,8 @@ pub fn scores(sections: &[Section]) -> Data {
                     json!(sample_std(&scores)),
                     json!(paper.map(|score| score.mean)),
                     json!(paper.map(|score| score.std)),
+                    json!(evaluations.as_ref().map(|all| all.iter().map(|one| one.result.episodes).sum::<u64>())),
+                    json!(evaluations.as_ref().map(|all| all.iter().filter(|one| one.partial).count())),
                 ]);
             }
         }
@@ -124,9 +145,12 @@ pub fn curves(sections: &[Section]) -> Data {
     for (i, section) in sections.iter().enumerate() {
         let end = section.all_runs().map(|(_, run)| run.reached_interactions).max().unwrap_or(0).max(1);
         for (world, agent) in cells(section) {
-            for (quantity, name) in
-                Quantity::ALL.into_iter().zip(["return_mean_last_100", "sigma_mean_abs", "exploration"])
-            {
+            for (quantity, name) in Quantity::ALL.into_iter().zip([
+                "return_mean_last_100",
+                "evaluated_while_training",
+                "sigma_mean_abs",
+                "exploration",
+            ]) {
                 for point in mean_curve(section.runs(world, agent), quantity, end) {
                     data.rows.push(vec![
                         json!(i + 1),
@@ -158,6 +182,8 @@ pub fn runs(sections: &[Section]) -> Data {
         "episodes",
         "noise_off",
         "noise_on",
+        "noise_off_episodes",
+        "noise_on_episodes",
         "final_return",
         "parameters",
         "interactions_per_second",
@@ -182,6 +208,8 @@ pub fn runs(sections: &[Section]) -> Data {
                 json!(run.episodes),
                 json!(section.score(run, Measure::Evaluation(Noise::Off))),
                 json!(section.score(run, Measure::Evaluation(Noise::On))),
+                json!(section.evaluation(run, Noise::Off).map(|evaluation| evaluation.result.episodes)),
+                json!(section.evaluation(run, Noise::On).map(|evaluation| evaluation.result.episodes)),
                 json!(run.final_return),
                 json!(run.parameters),
                 json!(run.process.interactions_per_second),

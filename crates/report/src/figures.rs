@@ -11,10 +11,13 @@ use crate::plot::{
 use crate::report::OutputFile;
 use crate::section::{Measure, Section};
 use sane_stats::number_format::counted;
-use sane_stats::{Aggregate, Estimate, Scores, profile};
+use sane_stats::{Aggregate, Estimate, Scores, mean, profile};
 
 /// Worlds beside each other in a grid of curves.
 const GRID_COLUMNS: usize = 4;
+
+/// More curves cannot be told apart.
+const MOST_CURVES: usize = 12;
 
 /// Height of a row of dots with intervals.
 const ROW: f32 = 22.0;
@@ -50,7 +53,8 @@ pub fn world_curve(section: &Section, prefix: &str, world: &str, quantity: Quant
     if series.is_empty() {
         return None;
     }
-    let (width, height) = (440.0, 300.0);
+    // A single world has the width of the page for itself.
+    let (width, height) = if section.worlds.len() == 1 { (500.0, 310.0) } else { (440.0, 300.0) };
     let labels = legend_labels(section, &[&series]);
     let legend = legend_height(&labels, width - 24.0);
     let mut scene = Scene::new(width, height + legend, format!("{} in {world}", title(quantity)));
@@ -85,17 +89,56 @@ pub fn curve_grid(section: &Section, prefix: &str, quantity: Quantity) -> Option
         let panel = curve_panel(section, world, quantity, series, corner, (cell_width - 10.0, cell_height - 8.0));
         panel.draw(&mut scene, series);
     }
-    let caption = format!(
-        "{}. Line: mean over seeds; band: from the lowest to the highest seed; thin line: not all seeds have come so \
-         far.",
-        title(quantity)
-    );
+    let caption = format!("{}. {}{}", title(quantity), reading(section, quantity), left_out(section));
     Some(Figure { name: format!("{prefix}{}-grid", slug(quantity)), caption, scene })
+}
+
+/// How to read line and band.
+fn reading(section: &Section, quantity: Quantity) -> &'static str {
+    match (section.seeds(), quantity) {
+        (1, Quantity::Evaluation) => "Band: 95 % interval of the mean over episodes.",
+        (1, _) => "One seed.",
+        _ => {
+            "Line: mean over seeds; band: from the lowest to the highest seed; thin line: not all seeds have come so far."
+        }
+    }
+}
+
+/// The agents whose curves are drawn: all, or those with the best scores if there are too many to be told apart.
+fn drawn(section: &Section) -> Vec<usize> {
+    let mut agents: Vec<usize> = (0..section.agents.len()).collect();
+    if agents.len() <= MOST_CURVES {
+        return agents;
+    }
+    let score = |agent: usize| {
+        let of = |world: &String| {
+            Measure::ALL
+                .into_iter()
+                .map(|measure| section.scores(world, agent, measure))
+                .find(|scores| !scores.is_empty())
+        };
+        let means: Vec<f64> = section.worlds.iter().filter_map(of).map(|scores| mean(&scores)).collect();
+        if means.is_empty() { f64::NEG_INFINITY } else { mean(&means) }
+    };
+    agents.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
+    agents.truncate(MOST_CURVES);
+    agents.sort_unstable();
+    agents
+}
+
+fn left_out(section: &Section) -> String {
+    let all = section.agents.len();
+    if all <= MOST_CURVES {
+        String::new()
+    } else {
+        format!(" Drawn: the {MOST_CURVES} best of {all} agents and variants.")
+    }
 }
 
 fn curve_series(section: &Section, world: &str, quantity: Quantity) -> Vec<Series> {
     let end = last_interaction(section);
-    (0..section.agents.len())
+    drawn(section)
+        .into_iter()
         .map(|agent| {
             let points = mean_curve(section.runs(world, agent), quantity, end);
             Series { look: section.agents[agent].look, points }
@@ -124,6 +167,7 @@ fn curve_panel(
     });
     let y = match quantity {
         Quantity::Return => Axis::linear("mean return (points)", values, 5, TickStyle::Short),
+        Quantity::Evaluation => Axis::linear("mean return, evaluated (points)", values, 5, TickStyle::Short),
         Quantity::Sigma => Axis::logarithmic("mean |σ| (weight units)", values, 5),
         Quantity::Exploration => Axis::linear("explored (share of steps)", values.chain([0.0]), 5, TickStyle::Percent),
     };
@@ -141,6 +185,7 @@ fn legend_labels<'a>(section: &'a Section, shown: &[&Vec<Series>]) -> Vec<(&'a s
 fn title(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Return => "Mean return of the last 100 training episodes",
+        Quantity::Evaluation => "Mean return of the evaluations made while training, without noise",
         Quantity::Sigma => "Mean |σ| of the states acted in (logarithmic)",
         Quantity::Exploration => "Effective exploration: share of interactions whose action was changed by exploring",
     }
@@ -149,6 +194,7 @@ fn title(quantity: Quantity) -> &'static str {
 fn slug(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Return => "learning-curve",
+        Quantity::Evaluation => "evaluated-while-training",
         Quantity::Sigma => "sigma",
         Quantity::Exploration => "exploration",
     }

@@ -1,13 +1,14 @@
 //! Findings in sentences: what the runs support, what they do not support, and what limits both.
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, MOST_COMPARED};
 use crate::paper::Noise;
 use crate::recorded_run::RecordedRun;
 use crate::section::{Measure, Section};
+use crate::settings::{BUDGET, is_result_key, readable};
 use sane_record::Baseline;
 use sane_stats::least_p_value;
 use sane_stats::number_format::{counted, grouped, hundredths, percent};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The usual significance level; rank tests that cannot reach it with so few seeds are reported as such.
 const SIGNIFICANT: f64 = 0.05;
@@ -21,7 +22,7 @@ const MOST_PAIRS: usize = 10;
 /// Findings about the runs themselves: how many, how complete, how comparable.
 pub fn about_runs(section: &Section) -> Vec<String> {
     let runs: Vec<_> = section.all_runs().map(|(_, run)| run).collect();
-    let mut findings = vec![seeds(section)];
+    let mut findings = if runs.len() == 1 { Vec::new() } else { vec![seeds(section)] };
     let unfinished = runs.iter().filter(|run| !run.finished).count();
     if 0 < unfinished {
         findings.push(format!(
@@ -47,6 +48,7 @@ pub fn about_runs(section: &Section) -> Vec<String> {
             versions.join(", ")
         ));
     }
+    findings.extend(uneven_choices(section));
     findings.extend(dead_modules(section));
     findings.extend(constant_modules(section));
     findings.extend(evaluations(section));
@@ -55,13 +57,6 @@ pub fn about_runs(section: &Section) -> Vec<String> {
 
 /// Findings of the comparison by one score.
 pub fn about_comparison(section: &Section, comparison: &Comparison) -> Vec<String> {
-    let agents = comparison.raw.scores.len();
-    if agents < 2 {
-        return vec!["Only one agent has this score: there is nothing to compare.".into()];
-    }
-    if comparison.raw.worlds.is_empty() {
-        return vec!["No world has this score for all agents: they cannot be compared.".into()];
-    }
     let mut findings = Vec::new();
     let left_out: Vec<&str> =
         section.worlds.iter().filter(|world| !comparison.raw.worlds.contains(world)).map(String::as_str).collect();
@@ -71,13 +66,20 @@ pub fn about_comparison(section: &Section, comparison: &Comparison) -> Vec<Strin
     }
     let unscaled: Vec<&str> =
         comparison.raw.worlds.iter().filter(|world| Baseline::of(world).is_none()).map(String::as_str).collect();
-    if !unscaled.is_empty() {
+    if !unscaled.is_empty() && !comparison.normalised.worlds.is_empty() {
         findings.push(format!(
             "No human score is known for {}: in the probability of improvement, in none of the normalised figures.",
             unscaled.join(", ")
         ));
     }
     findings.extend(few_seeds(comparison.seeds()));
+    if MOST_COMPARED < comparison.raw.scores.len() {
+        let count = comparison.raw.scores.len();
+        findings.push(format!(
+            "{count} agents and variants: too many for statements about pairs. By chance alone some of them would seem to \
+             beat others."
+        ));
+    }
     findings.extend(pairs(section, comparison));
     findings
 }
@@ -91,7 +93,44 @@ fn seeds(section: &Section) -> String {
     let (fewest, most) = (counts.first().copied().unwrap_or(0), counts.last().copied().unwrap_or(0));
     let seeds = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
     let missing = if fewest == 0 { " (0: that agent was not run in that world)" } else { "" };
-    format!("{}, {}; seeds per world and agent: {seeds}{missing}.", counted(worlds, "world"), counted(agents, "agent"))
+    let budgets = match section.budgets() {
+        (fewest, most) if fewest == most => String::new(),
+        _ => {
+            let of = |world: &String| format!("{world} {}", grouped(section.budget(world)));
+            format!(" Interactions: {}.", section.worlds.iter().map(of).collect::<Vec<_>>().join(", "))
+        }
+    };
+    let (worlds, agents) = (counted(worlds, "world"), counted(agents, "agent"));
+    format!("{worlds}, {agents}; seeds per world and agent: {seeds}{missing}.{budgets}")
+}
+
+/// Settings that were chosen for an agent in some of its worlds and left to the preset in others: it counts as one agent, and
+/// the reader should know.
+fn uneven_choices(section: &Section) -> Vec<String> {
+    let mut uneven: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for (i, agent) in section.agents.iter().enumerate() {
+        let runs = || section.all_runs().filter(|(of, _)| *of == i).map(|(_, run)| run);
+        let worlds: BTreeSet<&str> = runs().map(|run| run.world.as_str()).collect();
+        let mut chosen: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+        for run in runs() {
+            let Some(origin) = &run.origin else { continue };
+            for key in origin.chosen.keys().filter(|key| is_result_key(key) && *key != BUDGET) {
+                let value = run.settings.get(key).map_or("not set", String::as_str);
+                chosen.entry(key).or_default().insert(&run.world, value);
+            }
+        }
+        for (key, values) in chosen.iter().filter(|(_, values)| values.len() < worlds.len()) {
+            for (world, value) in values {
+                let what = format!("{key} = {}", readable(value));
+                uneven.entry((what, (*world).to_owned())).or_default().insert(agent.label.clone());
+            }
+        }
+    }
+    let sentence = |((what, world), agents): (&(String, String), &BTreeSet<String>)| {
+        let agents: Vec<&str> = agents.iter().map(String::as_str).collect();
+        format!("{what} was chosen in {world} and not in every other world (for {}).", agents.join(", "))
+    };
+    uneven.iter().map(sentence).collect()
 }
 
 fn dead_modules(section: &Section) -> Option<String> {
@@ -135,7 +174,7 @@ fn evaluations(section: &Section) -> Vec<String> {
         ));
     }
     let on_paper = chosen.iter().any(|evaluation| Baseline::of(&evaluation.result.world).is_some());
-    if on_paper && trained != (PAPER_BUDGET, PAPER_BUDGET) {
+    if on_paper && section.beside_paper && trained != (PAPER_BUDGET, PAPER_BUDGET) {
         findings.push(format!(
             "These policies had {} interactions of training, the paper's had {}: its figures stand beside them for \
              orientation, not as a like-for-like comparison.",
@@ -264,9 +303,11 @@ fn seeds_of_pair(comparison: &Comparison, first: usize, second: usize) -> Vec<(u
     counts(first).into_iter().zip(counts(second)).collect()
 }
 
-/// Whether the score gets a section of comparisons: always for evaluations, for training with two agents or more.
+/// Whether the score gets a section of comparisons: two agents or more in a world that all of them have, or one agent in
+/// several games with a human score.
 pub fn is_comparable(comparison: &Comparison) -> bool {
-    1 < comparison.raw.scores.len() || comparison.measure != Measure::Training
+    let several = 1 < comparison.raw.scores.len() && !comparison.raw.worlds.is_empty();
+    several || comparison.measure != Measure::Training && 1 < comparison.normalised.worlds.len()
 }
 
 #[cfg(test)]

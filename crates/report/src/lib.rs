@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod checklist;
 mod comparison;
 mod curve;
 mod data;
@@ -47,12 +48,14 @@ mod recorded_run;
 mod report;
 pub mod risk;
 mod section;
+mod sensitivity;
 mod settings;
 mod table;
 mod tables;
 mod variant;
 
 pub use agent::{Agent, Look, run_names};
+pub use checklist::ChecklistItem;
 pub use comparison::Comparison;
 pub use curve::mean_of_seeds;
 pub use error::ReportError;
@@ -62,8 +65,9 @@ pub use paper::{Noise, PaperScore, paper_score, printed_mean, recomputed_mean};
 pub use recorded_run::{
     Point, ProcessSummary, RecordedEvaluation, RecordedRun, find_runs, read_run, read_run_config, search_runs,
 };
-pub use report::{ComparisonReport, OutputFile, Report, SectionReport};
+pub use report::{ComparisonReport, OutputFile, Report, ReportOptions, SectionReport};
 pub use section::{Common, Measure, Section, SetAside, sections};
+pub use sensitivity::Sensitivity;
 pub use settings::Settings;
 pub use table::{Row, RowKind, Table};
 

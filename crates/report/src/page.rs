@@ -1,8 +1,10 @@
 //! The report as text: one self-contained page, Markdown, LaTeX.
 
+use crate::checklist;
 use crate::figures::Figure;
 use crate::plot::{escape, to_svg};
 use crate::report::{ComparisonReport, Report, SectionReport};
+use crate::sensitivity::Sensitivity;
 use crate::table::Table;
 use crate::tables::common_settings;
 use sane_stats::number_format::counted;
@@ -18,13 +20,15 @@ pub fn html(report: &Report) -> String {
     let sections: String = report.sections.iter().enumerate().map(|(i, section)| section_html(section, i)).collect();
     let contents = if 1 < report.sections.len() {
         format!(
-            "<p>The runs differ in budget or in settings that all agents share. They are never averaged across such a \
-             difference: each set has its own section.</p>\n<ul>\n{contents}</ul>\n"
+            "<p>Runs of one world differ in budget or in settings that all agents share. They are never averaged across such \
+             a difference: each set has its own section.</p>\n<ul>\n{contents}</ul>\n"
         )
     } else {
         String::new()
     };
-    let body = format!("{contents}{sections}{}{}", set_aside_html(report), include_str!("../assets/method.html"));
+    let checklist = checklist::html(&report.checklist);
+    let method = include_str!("../assets/method.html");
+    let body = format!("{contents}{sections}{}{checklist}{method}", set_aside_html(report));
     html_page("sane report", &title(report), "", &body)
 }
 
@@ -49,12 +53,13 @@ pub fn markdown(report: &Report) -> String {
     for section in &report.sections {
         text += &format!("## {}\n\n", section.title);
         text += &listed(&section.remarks);
-        text.extend(section.scores.iter().map(Table::markdown));
+        text.extend(shown_scores(section).map(Table::markdown));
         for part in &section.compared {
             text += &format!("### Compared by {}\n\n", part.comparison.measure.name());
             text += &listed(&part.remarks);
             text.extend(part.tables.iter().map(Table::markdown));
         }
+        text.extend(section.sweeps.iter().map(|sweep| sweep.best.markdown()));
         text.extend(section.settings.iter().map(Table::markdown));
         text += &section.runs.markdown();
     }
@@ -89,34 +94,68 @@ fn listed(sentences: &[String]) -> String {
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 
+/// The tables of scores; a single run has its numbers in the list of runs.
+fn shown_scores(report: &SectionReport) -> impl Iterator<Item = &Table> {
+    let is_one_run = report.section.all_runs().count() == 1 && !report.section.beside_paper;
+    report.scores.iter().filter(move |_| !is_one_run)
+}
+
 fn section_html(report: &SectionReport, index: usize) -> String {
-    let mut html = format!("<section id=\"section-{}\">\n<h2>{}</h2>\n", index + 1, escape(&report.title));
-    html += &remarks_html(&report.remarks);
-    html.extend(report.scores.iter().map(Table::html));
-    html.extend(report.compared.iter().map(comparison_html));
-    for (grid, worlds) in &report.curves {
-        let heading = if grid.name.contains("learning-curve") {
-            "Learning curves"
-        } else if grid.name.contains("sigma") {
-            "σ over time"
-        } else {
-            "Effective exploration over time"
-        };
-        let figures: String = worlds.iter().map(|figure| figure_html(figure, "panel")).collect();
-        html +=
-            &format!("<h3>{heading}</h3>\n<p>{}</p>\n<div class=\"panels\">\n{figures}</div>\n", escape(&grid.caption));
-    }
-    html += "<h3>What the runs were</h3>\n";
-    html.extend(report.settings.iter().map(Table::html));
+    let scores: String = shown_scores(report).map(Table::html).collect();
+    let compared: String = report.compared.iter().map(comparison_html).collect();
+    let sweeps: String = report.sweeps.iter().map(sensitivity_html).collect();
+    let remarks = remarks_html(&report.remarks);
+    let mut curves: Vec<String> = report.curves.iter().map(|(grid, worlds)| curves_html(grid, worlds)).collect();
+    // One agent in one world: its curve, then its numbers. Many: the scores, how they compare, the curves.
+    let content = if report.section.is_single() {
+        let first = if curves.is_empty() { String::new() } else { curves.remove(0) };
+        let is_evaluation = |(grid, _): &(Figure, Vec<Figure>)| is_of(grid, "evaluated-while-training");
+        let second = if report.curves.get(1).is_some_and(is_evaluation) { curves.remove(0) } else { String::new() };
+        let runs = report.runs.html();
+        format!(
+            "<div class=\"beside\">{first}{second}</div>\n{scores}{runs}{remarks}{compared}{sweeps}{}",
+            curves.concat()
+        )
+    } else {
+        format!("{remarks}{scores}{sweeps}{compared}{}", curves.concat())
+    };
+    let settings: String = report.settings.iter().map(Table::html).collect();
     let common: String = common_settings(&report.section)
         .iter()
         .map(|(key, value)| format!("<tr><td>{}</td><td>{}</td></tr>\n", escape(key), escape(value)))
         .collect();
-    html += &format!(
-        "<details><summary>Settings that all runs of this section share</summary>\n<div class=\"scroll\"><table>\n\
-         <tbody>\n{common}</tbody></table></div></details>\n"
-    );
-    html + &report.runs.html() + "</section>\n"
+    let runs = if report.section.is_single() { String::new() } else { report.runs.html() };
+    format!(
+        "<section id=\"section-{}\">\n<h2>{}</h2>\n{content}<h3>What the runs were</h3>\n{settings}<details><summary>Settings \
+         that all runs of this section share</summary>\n<div class=\"scroll\"><table>\n<tbody>\n{common}</tbody></table></div>\
+         </details>\n{runs}</section>\n",
+        index + 1,
+        escape(&report.title)
+    )
+}
+
+/// The curves of one quantity: a figure per world.
+fn curves_html(grid: &Figure, worlds: &[Figure]) -> String {
+    let heading = [
+        ("learning-curve", "Learning curves"),
+        ("evaluated-while-training", "Evaluated while training"),
+        ("sigma", "σ over time"),
+    ];
+    let heading = heading.into_iter().find(|(name, _)| is_of(grid, name));
+    let heading = heading.map_or("Effective exploration over time", |(_, heading)| heading);
+    let (list, class) = if worlds.len() == 1 { ("alone", "wide") } else { ("panels", "panel") };
+    let figures: String = worlds.iter().map(|figure| figure_html(figure, class)).collect();
+    let caption = escape(&grid.caption);
+    format!("<div>\n<h3>{heading}</h3>\n<p>{caption}</p>\n<div class=\"{list}\">\n{figures}</div>\n</div>\n")
+}
+
+fn is_of(grid: &Figure, quantity: &str) -> bool {
+    grid.name.contains(quantity)
+}
+
+fn sensitivity_html(sweep: &Sensitivity) -> String {
+    let heading = escape(&format!("Sensitivity of {} in {}", sweep.agent, sweep.world));
+    format!("<h3>{heading}</h3>\n{}{}", figure_html(&sweep.figure, "wide"), sweep.best.html())
 }
 
 fn comparison_html(part: &ComparisonReport) -> String {

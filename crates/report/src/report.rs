@@ -1,6 +1,7 @@
 //! The whole report: from runs to sections, comparisons and findings, and from there to files.
 
 use crate::ReportError;
+use crate::checklist::{self, ChecklistItem};
 use crate::comparison::Comparison;
 use crate::curve::Quantity;
 use crate::data::{self, Data};
@@ -9,10 +10,12 @@ use crate::findings;
 use crate::page;
 use crate::recorded_run::RecordedRun;
 use crate::section::{Measure, Section, SetAside, sections};
-use crate::settings::readable;
+use crate::sensitivity::{self, Sensitivity};
+use crate::settings::{BUDGET, readable};
 use crate::table::Table;
 use crate::tables;
 use rayon::prelude::*;
+use sane_stats::Scores;
 use sane_stats::number_format::{counted, grouped};
 use serde_json::{Value, json};
 
@@ -23,7 +26,18 @@ pub struct Report {
     pub sections: Vec<SectionReport>,
     /// Runs that are in no section.
     pub set_aside: Vec<SetAside>,
+    /// What conferences ask about experiments.
+    pub checklist: Vec<ChecklistItem>,
     data: Vec<Data>,
+}
+
+/// What a report is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReportOptions {
+    /// Tables hold evaluations after that many interactions of training; none for the runs' whole budget.
+    pub evaluated_at: Option<u64>,
+    /// Whether the paper's tables are shown in full, whatever was run.
+    pub paper: bool,
 }
 
 /// One section with its findings, tables and figures.
@@ -38,6 +52,8 @@ pub struct SectionReport {
     pub compared: Vec<ComparisonReport>,
     /// For each quantity all worlds in one figure, and one figure per world.
     pub curves: Vec<(Figure, Vec<Figure>)>,
+    /// How scores depend on the settings that were swept over.
+    pub sweeps: Vec<Sensitivity>,
     /// One row per run.
     pub runs: Table,
     /// Settings in which the agents differ, and those in which the worlds do.
@@ -64,9 +80,15 @@ pub struct OutputFile {
 
 impl Report {
     /// The report on these runs. With `evaluated_at`, tables hold evaluations after that many interactions of training.
-    pub fn of(runs: Vec<RecordedRun>, mut set_aside: Vec<SetAside>, evaluated_at: Option<u64>) -> Self {
-        let (sections, repeated) = sections(runs, evaluated_at);
+    pub fn of(runs: Vec<RecordedRun>, set_aside: Vec<SetAside>, evaluated_at: Option<u64>) -> Self {
+        Self::with(runs, set_aside, ReportOptions { evaluated_at, ..ReportOptions::default() })
+    }
+
+    /// The report on these runs that was asked for.
+    pub fn with(runs: Vec<RecordedRun>, mut set_aside: Vec<SetAside>, options: ReportOptions) -> Self {
+        let (mut sections, repeated) = sections(runs, options.evaluated_at);
         set_aside.extend(repeated);
+        sections.iter_mut().for_each(|section| section.beside_paper |= options.paper);
         let several = 1 < sections.len();
         let reports: Vec<SectionReport> = sections
             .par_iter()
@@ -88,7 +110,8 @@ impl Report {
             data::curves(&sections),
             data::runs(&sections),
         ];
-        Self { sections: reports, set_aside, data }
+        let checklist = checklist::checklist(&sections, &set_aside);
+        Self { sections: reports, set_aside, checklist, data }
     }
 
     /// The page, tables, numbers and figures as files.
@@ -98,6 +121,7 @@ impl Report {
             text("index.html", page::html(self)),
             text("tables.md", page::markdown(self)),
             text("tables.tex", page::latex(self)),
+            text("checklist.md", checklist::markdown(&self.checklist)),
         ];
         files.extend(self.data.iter().map(|data| text(&format!("{}.csv", data.name), data.csv())));
         let drawn: Vec<[OutputFile; 2]> =
@@ -120,6 +144,16 @@ impl Report {
         for data in self.data.iter().filter(|data| data.name != "curves") {
             object.insert(data.name.into(), data.json());
         }
+        let asked = |item: &ChecklistItem| {
+            json!({
+                "question": item.question,
+                "answer": item.answer,
+                "verbatim": item.verbatim,
+                "gap": item.gap,
+                "answered": item.is_answered(),
+            })
+        };
+        object.insert("checklist".into(), self.checklist.iter().map(asked).collect());
         let aside = |run: &SetAside| json!({ "folder": run.folder, "reason": run.reason });
         object.insert("set_aside".into(), self.set_aside.iter().map(aside).collect());
         Value::Object(object)
@@ -128,7 +162,8 @@ impl Report {
     fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.sections.iter().flat_map(|section| {
             let curves = section.curves.iter().flat_map(|(grid, worlds)| std::iter::once(grid).chain(worlds));
-            curves.chain(section.compared.iter().flat_map(|part| &part.figures))
+            let compared = section.compared.iter().flat_map(|part| &part.figures);
+            curves.chain(compared).chain(section.sweeps.iter().map(|sweep| &sweep.figure))
         })
     }
 }
@@ -155,6 +190,7 @@ impl SectionReport {
             scores: with_scores().map(|measure| tables::score_table(&section, measure)).collect(),
             compared,
             curves,
+            sweeps: sensitivity::sweeps(&section, prefix),
             runs: tables::run_table(&section),
             settings: tables::settings_table(&section)
                 .into_iter()
@@ -169,14 +205,18 @@ impl ComparisonReport {
     fn of(section: &Section, comparison: Comparison, prefix: &str) -> Self {
         let measure = comparison.measure;
         let mut figures = Vec::new();
-        if !comparison.aggregates.is_empty() {
+        if !comparison.aggregates.is_empty() && 1 < comparison.normalised.worlds.len() {
             let rows: Vec<_> =
                 comparison.aggregates.iter().map(|(agent, row)| (&section.agents[*agent], *row)).collect();
             let games = comparison.normalised.worlds.len();
             figures.push(figures::interval_figure(prefix, measure, &rows, games));
-            let scores = comparison.normalised.scores.iter();
-            let agents: Vec<_> = scores.map(|(agent, scores)| (&section.agents[*agent], scores)).collect();
-            figures.push(figures::profile_figure(prefix, measure, &agents, games));
+            let scores = || comparison.normalised.scores.iter();
+            // Fewer scores are dots, not a profile.
+            let runs = |scores: &Scores| scores.0.iter().map(Vec::len).sum::<usize>();
+            if scores().all(|(_, scores)| FEWEST_IN_A_PROFILE <= runs(scores)) {
+                let agents: Vec<_> = scores().map(|(agent, scores)| (&section.agents[*agent], scores)).collect();
+                figures.push(figures::profile_figure(prefix, measure, &agents, games));
+            }
         }
         if !comparison.pairs.is_empty() {
             let label = |agent: usize| &section.agents[agent].label;
@@ -192,6 +232,9 @@ impl ComparisonReport {
         Self { remarks, tables: tables.into_iter().flatten().collect(), figures, comparison }
     }
 }
+
+/// Scores of an agent from which a performance profile is drawn.
+const FEWEST_IN_A_PROFILE: usize = 3;
 
 /// A title names up to this many worlds.
 const MOST_NAMED: usize = 3;
@@ -214,7 +257,7 @@ fn distinction(section: &Section) -> Option<String> {
     let parts: Vec<String> = section
         .distinction
         .iter()
-        .filter(|(key, _)| key.as_str() != "training.total_interactions")
+        .filter(|(key, _)| *key != BUDGET)
         .map(|(key, value)| format!("{key} = {}", readable(value)))
         .collect();
     (!parts.is_empty()).then(|| format!("Told from the other sections by {}.", parts.join(", ")))

@@ -1,13 +1,13 @@
 //! Runs grouped into sections: within a world, only runs of one budget and one set of shared settings are in one table.
 
 use crate::agent::Agent;
-use crate::paper::Noise;
+use crate::paper::{Noise, suite};
 use crate::recorded_run::{RecordedEvaluation, RecordedRun};
-use crate::settings::{Settings, is_result_key, is_section_key, part};
+use crate::settings::{Settings, is_result_key, is_section_key, part, swept_keys};
 use crate::variant::told_apart;
 use sane_record::PAPER_GAMES;
 use sane_stats::Scores;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A score of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +52,8 @@ pub struct Section {
     pub worlds: Vec<String>,
     /// Interactions of training of the policies whose evaluations are in the tables; none for the runs' whole budget.
     pub evaluated_at: Option<u64>,
+    /// Whether the paper's tables are shown in full: its suite of 8 games was run, or they were asked for.
+    pub beside_paper: bool,
     cells: BTreeMap<(String, usize), Vec<RecordedRun>>,
 }
 
@@ -64,6 +66,11 @@ impl Section {
     /// All runs, with the index of their agent.
     pub fn all_runs(&self) -> impl Iterator<Item = (usize, &RecordedRun)> {
         self.cells.iter().flat_map(|((_, agent), runs)| runs.iter().map(move |run| (*agent, run)))
+    }
+
+    /// Whether it is about one agent in one world: its curve comes first, and there is nothing to compare.
+    pub fn is_single(&self) -> bool {
+        self.agents.len() == 1 && self.worlds.len() == 1
     }
 
     /// Interactions configured in a world: the same for all runs of the section there.
@@ -159,7 +166,9 @@ pub struct SetAside {
 /// With `evaluated_at`, the tables hold evaluations after that many interactions instead of after the whole budget.
 pub fn sections(runs: Vec<RecordedRun>, evaluated_at: Option<u64>) -> (Vec<Section>, Vec<SetAside>) {
     let (runs, set_aside) = without_repeats(runs);
-    let (kinds, of_run) = told_apart(&runs.iter().collect::<Vec<_>>(), is_section_key);
+    let swept = swept_keys(runs.iter().map(|run| (run.world.as_str(), run.agent.as_str(), &run.settings)));
+    let decides = |key: &str| is_section_key(key) && !swept.contains(key);
+    let (kinds, of_run) = told_apart(&runs.iter().collect::<Vec<_>>(), &decides);
     let mut groups: Vec<(Settings, Vec<RecordedRun>)> =
         kinds.into_iter().map(|kind| (kind.differences, Vec::new())).collect();
     for (run, kind) in runs.into_iter().zip(of_run) {
@@ -168,7 +177,8 @@ pub fn sections(runs: Vec<RecordedRun>, evaluated_at: Option<u64>) -> (Vec<Secti
     // The longest training first.
     let budget = |runs: &[RecordedRun]| runs.iter().map(|run| run.budget_interactions).max();
     groups.sort_by_key(|(_, runs)| std::cmp::Reverse(budget(runs)));
-    let sections = groups.into_iter().map(|(distinction, runs)| section(distinction, evaluated_at, runs)).collect();
+    let sections =
+        groups.into_iter().map(|(distinction, runs)| section(distinction, evaluated_at, runs, &swept)).collect();
     (sections, set_aside)
 }
 
@@ -190,8 +200,13 @@ fn without_repeats(mut runs: Vec<RecordedRun>) -> (Vec<RecordedRun>, Vec<SetAsid
     (kept, set_aside)
 }
 
-fn section(distinction: Settings, evaluated_at: Option<u64>, runs: Vec<RecordedRun>) -> Section {
-    let agents = Agent::all_of_section(&runs);
+fn section(
+    distinction: Settings,
+    evaluated_at: Option<u64>,
+    runs: Vec<RecordedRun>,
+    swept: &BTreeSet<String>,
+) -> Section {
+    let agents = Agent::all_of_section(&runs, swept);
     let mut worlds: Vec<String> = runs.iter().map(|run| run.world.clone()).collect();
     let position = |world: &str| PAPER_GAMES.iter().position(|game| game.game == world).unwrap_or(PAPER_GAMES.len());
     worlds.sort_by(|a, b| (position(a), a).cmp(&(position(b), b)));
@@ -202,5 +217,6 @@ fn section(distinction: Settings, evaluated_at: Option<u64>, runs: Vec<RecordedR
         cells.entry((run.world.clone(), agent)).or_default().push(run);
     }
     cells.values_mut().for_each(|runs| runs.sort_by_key(|run| run.seed));
-    Section { distinction, agents, worlds, evaluated_at, cells }
+    let beside_paper = suite(8).all(|game| worlds.iter().any(|world| world == game.game));
+    Section { distinction, agents, worlds, evaluated_at, beside_paper, cells }
 }

@@ -2,7 +2,7 @@
 
 use crate::ReportError;
 use sane_stats::number_format::grouped;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::Value;
 
@@ -11,6 +11,12 @@ pub type Settings = BTreeMap<String, String>;
 
 /// Runs that differ in one of these are shown in separate sections.
 const SECTION_KEYS: [&str; 4] = ["training.", "replay.", "world.profile", "learner.network."];
+
+/// The key of the budget.
+pub const BUDGET: &str = "training.total_interactions";
+
+/// As many values of one setting make a sweep.
+pub const SWEEP: usize = 3;
 
 /// Keys that tell no runs apart: tables are over seeds and worlds, and neither records nor evaluations change what is learnt.
 const FREE_KEYS: [&str; 5] = ["agent", "seed", "world.name", "record.", "training.evaluat"];
@@ -34,6 +40,20 @@ pub fn is_section_key(key: &str) -> bool {
 /// Whether the key can distinguish variants of one agent within a section.
 pub fn is_variant_key(key: &str) -> bool {
     !matches(key, &SECTION_KEYS) && !matches(key, &FREE_KEYS)
+}
+
+/// Keys of a section that runs of one agent in one world were swept over: three numbers or more. They make variants, not
+/// sections; a budget never does.
+pub fn swept_keys<'a>(runs: impl Iterator<Item = (&'a str, &'a str, &'a Settings)>) -> BTreeSet<String> {
+    let mut values: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for (world, agent, settings) in runs {
+        for (key, value) in settings.iter().filter(|(key, _)| is_section_key(key) && *key != BUDGET) {
+            values.entry((key, world, agent)).or_default().insert(value);
+        }
+    }
+    let is_sweep =
+        |values: &BTreeSet<&str>| SWEEP <= values.len() && values.iter().all(|value| value.parse::<f64>().is_ok());
+    values.into_iter().filter(|(_, values)| is_sweep(values)).map(|((key, ..), _)| key.to_owned()).collect()
 }
 
 /// Whether the key can change what a run learns.

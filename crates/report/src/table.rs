@@ -29,6 +29,9 @@ pub enum RowKind {
     Summary,
 }
 
+/// More columns do not fit beside each other.
+const WIDEST: usize = 9;
+
 /// The text of a cell whose number is missing.
 pub const MISSING: &str = "missing";
 
@@ -43,6 +46,33 @@ impl Table {
     pub fn push_summary(&mut self, cells: Vec<String>) {
         self.push(cells);
         self.rows.last_mut().expect("a row was pushed").kind = RowKind::Summary;
+    }
+
+    /// Rows and columns exchanged; the first column stays a column of names.
+    pub fn transposed(&self) -> Self {
+        let names = self.rows.iter().map(|row| row.cells.first().cloned().unwrap_or_default());
+        let columns: Vec<String> = self.columns.iter().take(1).cloned().chain(names).collect();
+        let cells = |i: usize| self.rows.iter().map(move |row| row.cells[i].clone());
+        let row = |i: usize| Row {
+            cells: std::iter::once(self.columns[i].clone()).chain(cells(i)).collect(),
+            kind: RowKind::Body,
+        };
+        let rows = (1..self.columns.len()).map(row).collect();
+        Self { caption: self.caption.clone(), columns, rows, notes: self.notes.clone() }
+    }
+
+    /// Without the columns in which every cell is a dash.
+    pub fn without_empty_columns(self) -> Self {
+        let is_known = |i: &usize| self.rows.is_empty() || self.rows.iter().any(|row| row.cells[*i] != "–");
+        let kept: Vec<usize> = (0..self.columns.len()).filter(is_known).collect();
+        let only = |cells: &[String]| kept.iter().map(|&i| cells[i].clone()).collect();
+        let rows = self.rows.iter().map(|row| Row { cells: only(&row.cells), kind: row.kind }).collect();
+        Self { columns: only(&self.columns), rows, caption: self.caption, notes: self.notes }
+    }
+
+    /// Transposed if it has more columns than a page is wide.
+    pub fn narrow(self) -> Self {
+        if WIDEST < self.columns.len() && self.rows.len() < self.columns.len() { self.transposed() } else { self }
     }
 
     /// As part of a page; wide tables scroll on their own.
@@ -70,9 +100,11 @@ impl Table {
                 format!("<tr{class}>{cells}</tr>\n")
             })
             .collect();
+        // A list of names and values wraps instead of scrolling.
+        let list = if self.columns.len() == 2 { " class=\"list\"" } else { "" };
         let notes: String = self.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape(note))).collect();
         format!(
-            "<figure class=\"table\"><figcaption>{}</figcaption>\n<div class=\"scroll\"><table>\n\
+            "<figure class=\"table\"><figcaption>{}</figcaption>\n<div class=\"scroll\"><table{list}>\n\
              <thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{notes}</figure>\n",
             escape(&self.caption)
         )
@@ -153,6 +185,16 @@ mod tests {
         table.push(vec!["a|b".into(), "−1 ± 2".into()]);
         table.push_summary(vec!["mean".into(), MISSING.into()]);
         table
+    }
+
+    #[test]
+    fn a_table_with_too_many_columns_is_turned() {
+        let mut wide = Table { columns: (0..20).map(|i| format!("c{i}")).collect(), ..Table::default() };
+        wide.push((0..20).map(|i| format!("v{i}")).collect());
+        let turned = wide.narrow();
+        assert_eq!((turned.columns, turned.rows.len()), (vec!["c0".to_owned(), "v0".to_owned()], 19));
+        assert_eq!(turned.rows[0].cells, ["c1", "v1"]);
+        assert_eq!(table().narrow(), table());
     }
 
     #[test]

@@ -4,25 +4,32 @@
 use crate::agent::Agent;
 use crate::comparison::Comparison;
 use crate::paper::{Noise, paper_score, printed_mean, recomputed_mean, suite};
-use crate::recorded_run::RecordedRun;
+use crate::recorded_run::{RecordedEvaluation, RecordedRun};
 use crate::section::{Measure, Section};
 use crate::settings::{Settings, differing_keys, is_result_key, readable};
 use crate::table::{MISSING, Table};
 use sane_record::{Baseline, PAPER_GAMES};
-use sane_stats::number_format::{counted, grouped, hundredths, percent, plus_minus, range, scientific, score};
+use sane_stats::number_format::{
+    counted, duration, grouped, hundredths, percent, plus_minus, range, scientific, score,
+};
 use sane_stats::{Aggregate, Estimate, mean, sample_std};
 use std::collections::BTreeSet;
+
+/// Beyond, only the table of settings says what variants are.
+const MOST_NOTES: usize = 8;
 
 /// Letters of the digest that are shown.
 const DIGEST_SHOWN: usize = 12;
 
-/// Score ± deviation per game and agent, beside the paper's own: its Table 1 (without noise) and Table 2 (with noise). If
-/// any game of the paper is played, all of them are rows.
+/// Score ± deviation per world and agent. If the section is the paper's suite, or the paper's tables were asked for, all its
+/// games are rows, and the paper's own scores stand beside: its Table 1 (without noise) and Table 2 (with noise).
 pub fn score_table(section: &Section, measure: Measure) -> Table {
-    let agents: Vec<usize> = (0..section.agents.len()).filter(|&agent| section.applies(agent, measure)).collect();
-    let on_paper = section.worlds.iter().any(|world| Baseline::of(world).is_some());
+    let has_run =
+        |agent: usize| section.all_runs().any(|(of, run)| of == agent && section.score(run, measure).is_some());
+    let applies = |agent: &usize| section.applies(*agent, measure) && (section.beside_paper || has_run(*agent));
+    let agents: Vec<usize> = (0..section.agents.len()).filter(applies).collect();
     let noise = match measure {
-        Measure::Evaluation(noise) if on_paper => Some(noise),
+        Measure::Evaluation(noise) if section.beside_paper => Some(noise),
         _ => None,
     };
     // The paper's scores are shown beside the first variant of an agent.
@@ -34,14 +41,14 @@ pub fn score_table(section: &Section, measure: Measure) -> Table {
         })
     };
     let mut table =
-        Table { caption: score_caption(section, measure), columns: vec!["game".into()], ..Table::default() };
+        Table { caption: score_caption(section, measure), columns: vec!["world".into()], ..Table::default() };
     for &agent in &agents {
         table.columns.push(section.agents[agent].label.clone());
         if paper_beside(agent).is_some() {
             table.columns.push(format!("{}, paper", section.agents[agent].name));
         }
     }
-    for world in score_worlds(section, on_paper) {
+    for world in score_worlds(section, measure) {
         let mut cells = vec![world.to_owned()];
         for &agent in &agents {
             cells.push(score_cell(section, world, agent, measure));
@@ -52,7 +59,7 @@ pub fn score_table(section: &Section, measure: Measure) -> Table {
         }
         table.push(cells);
     }
-    if on_paper {
+    if section.beside_paper {
         for games in [8, 11] {
             let mut cells = vec![format!("human-normalised mean, {games} games")];
             for &agent in &agents {
@@ -65,37 +72,64 @@ pub fn score_table(section: &Section, measure: Measure) -> Table {
         }
     }
     table.notes = score_notes(section, measure, noise);
-    table
+    table.narrow()
 }
 
 fn score_caption(section: &Section, measure: Measure) -> String {
     let seeds = counted(section.seeds(), "seed");
     let number = match measure {
-        Measure::Evaluation(Noise::Off) => "Table 1. ",
-        Measure::Evaluation(Noise::On) => "Table 2. ",
-        Measure::Training => "",
+        Measure::Evaluation(Noise::Off) if section.beside_paper => "Table 1. ",
+        Measure::Evaluation(Noise::On) if section.beside_paper => "Table 2. ",
+        _ => "",
     };
     format!("{number}Scores by {}: mean ± standard deviation over up to {seeds}", measure.name())
 }
 
-fn score_worlds(section: &Section, on_paper: bool) -> Vec<&str> {
-    let others = section.worlds.iter().map(String::as_str).filter(|world| Baseline::of(world).is_none());
-    let paper = PAPER_GAMES.iter().map(|game| game.game).filter(|_| on_paper);
-    paper.chain(others).collect()
+/// All games of the paper beside it; otherwise the worlds that have the score.
+fn score_worlds(section: &Section, measure: Measure) -> Vec<&str> {
+    let worlds = section.worlds.iter().map(String::as_str);
+    if !section.beside_paper {
+        let has =
+            |world: &&str| (0..section.agents.len()).any(|agent| !section.scores(world, agent, measure).is_empty());
+        return worlds.filter(has).collect();
+    }
+    let others = worlds.filter(|world| Baseline::of(world).is_none());
+    PAPER_GAMES.iter().map(|game| game.game).chain(others).collect()
 }
 
-/// Mean ± deviation, with the number of seeds if it is smaller than elsewhere in the section.
+/// Mean ± deviation, with the number of seeds if it is smaller than elsewhere in the section, and for evaluations the number
+/// of episodes behind each seed.
 fn score_cell(section: &Section, world: &str, agent: usize, measure: Measure) -> String {
     let scores = section.scores(world, agent, measure);
     if scores.is_empty() {
-        return MISSING.into();
+        return if section.runs(world, agent).is_empty() { "not run".into() } else { MISSING.into() };
     }
     let text = plus_minus(mean(&scores), sample_std(&scores));
+    let mut added = Vec::new();
     if scores.len() < section.seeds() {
-        format!("{text} ({} of {} seeds)", scores.len(), section.seeds())
-    } else {
-        text
+        added.push(format!("{} of {} seeds", scores.len(), section.seeds()));
     }
+    if let Measure::Evaluation(noise) = measure {
+        let runs = section.runs(world, agent).iter();
+        added.push(episodes(&runs.filter_map(|run| section.evaluation(run, noise)).collect::<Vec<_>>()));
+    }
+    if added.is_empty() { text } else { format!("{text} ({})", added.join(", ")) }
+}
+
+/// How many episodes these evaluations have, and how many of them were stopped early.
+fn episodes(evaluations: &[&RecordedEvaluation]) -> String {
+    let counts = || evaluations.iter().map(|evaluation| evaluation.result.episodes);
+    let text = match (counts().min().unwrap_or(0), counts().max().unwrap_or(0)) {
+        (fewest, most) if fewest == most => counted(most as usize, "episode"),
+        (fewest, most) => format!("{}–{} episodes", grouped(fewest), grouped(most)),
+    };
+    let each = if 1 < evaluations.len() { " each" } else { "" };
+    let partial = match evaluations.iter().filter(|evaluation| evaluation.partial).count() {
+        0 => String::new(),
+        1 if evaluations.len() == 1 => ", partial".into(),
+        some => format!(", {some} partial"),
+    };
+    format!("{text}{each}{partial}")
 }
 
 /// A mean over fewer games than it names would flatter or slander: it is missing, and says how many games are there.
@@ -150,6 +184,10 @@ fn score_notes(section: &Section, measure: Measure, paper: Option<Noise>) -> Vec
             );
         }
     }
+    if section.agents.len() <= MOST_NOTES {
+        let noted = section.agents.iter().filter_map(|agent| Some(format!("{}: {}.", agent.label, agent.note()?)));
+        notes.extend(noted);
+    }
     if measure == Measure::Training {
         notes.push(
             "Returns of training, exploration included: not an evaluation, and not comparable between agents that \
@@ -162,7 +200,7 @@ fn score_notes(section: &Section, measure: Measure, paper: Option<Noise>) -> Vec
 
 /// Aggregates of the human-normalised scores with intervals, one row per agent; none if no game with a human score is shared by all agents.
 pub fn aggregate_table(section: &Section, comparison: &Comparison) -> Option<Table> {
-    if comparison.aggregates.is_empty() {
+    if comparison.aggregates.is_empty() || comparison.normalised.worlds.len() < 2 {
         return None;
     }
     let games = comparison.normalised.worlds.len();
@@ -222,7 +260,7 @@ fn seeds(fewest: usize, most: usize) -> String {
     if fewest == most { fewest.to_string() } else { format!("{fewest}–{most}") }
 }
 
-/// The state, scores, speed, machine and digest of each run.
+/// The state, scores, speed, machine and digest of each run; a single run as a list.
 pub fn run_table(section: &Section) -> Table {
     let columns = [
         "run",
@@ -232,12 +270,13 @@ pub fn run_table(section: &Section) -> Table {
         "score, noise off",
         "score, noise on",
         "last 100 returns",
+        "best while training",
         "mean |σ|",
         "live units",
         "dead states",
         "parameters",
         "interactions/s",
-        "hours",
+        "time",
         "threads",
         "version",
         "machine",
@@ -265,13 +304,25 @@ pub fn run_table(section: &Section) -> Table {
             }
         }
     }
-    table
+    let table = table.without_empty_columns();
+    if let [_] = table.rows[..] { Table { caption: "The run".into(), ..table.transposed() } } else { table }
 }
 
 fn run_cells(section: &Section, agent: usize, run: &RecordedRun) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
-    let evaluated =
-        |noise| or_dash(section.evaluation(run, noise).map(|evaluation| score(evaluation.result.return_mean)));
+    let evaluated = |noise| {
+        let text = |evaluation: &RecordedEvaluation| {
+            let [low, high] = evaluation.result.return_mean_interval_95.map(score);
+            let of = episodes(&[evaluation]);
+            format!("{} (95 % interval {low} to {high}, {of})", score(evaluation.result.return_mean))
+        };
+        or_dash(section.evaluation(run, noise).map(text))
+    };
+    let best = run.in_training.iter().filter(|made| made.mean.is_finite()).max_by(|a, b| a.mean.total_cmp(&b.mean));
+    let best = best.map(|best| {
+        let (at, of) = (grouped(best.interactions), counted(best.episodes as usize, "episode"));
+        format!("{} (at {at}, {of})", score(best.mean))
+    });
     let last = run.points.last();
     let returns = run.final_return.or_else(|| last?.return_mean);
     let listed = |list: &[String]| or_dash((!list.is_empty()).then(|| list.join("; ")));
@@ -284,12 +335,13 @@ fn run_cells(section: &Section, agent: usize, run: &RecordedRun) -> Vec<String> 
         evaluated(Noise::Off),
         evaluated(Noise::On),
         or_dash(returns.map(score)),
+        or_dash(best),
         or_dash(last.and_then(|point| point.sigma).map(|sigma| scientific(sigma.mean_abs))),
         or_dash(run.module.map(|module| percent(module.live_units_share))),
         or_dash(run.module.and_then(|module| module.dead_states_share).map(percent)),
         or_dash((0 < run.parameters).then(|| grouped(run.parameters))),
         or_dash(run.process.interactions_per_second.map(score)),
-        or_dash((0.0 < run.process.seconds).then(|| score(run.process.seconds / 3600.0))),
+        or_dash((0.0 < run.process.seconds).then(|| duration(run.process.seconds))),
         or_dash(run.process.threads.map(grouped)),
         listed(&run.process.versions),
         listed(&run.process.machines),
@@ -339,7 +391,7 @@ pub fn settings_table(section: &Section) -> Option<Table> {
     if 1 < section.worlds.len() {
         table.notes.push("Values with a stroke between them: given by the presets of different worlds.".into());
     }
-    Some(table)
+    Some(table.narrow())
 }
 
 /// One row per key whose value is the same for all agents of a world and differs between worlds, as their presets give it;

@@ -25,7 +25,7 @@ pub struct Variant {
 
 /// The variants among these runs, the preset's own first, and for each run the index of its variant. `counts` says which
 /// keys can tell runs apart.
-pub fn told_apart(runs: &[&RecordedRun], counts: fn(&str) -> bool) -> (Vec<Variant>, Vec<usize>) {
+pub fn told_apart(runs: &[&RecordedRun], counts: &dyn Fn(&str) -> bool) -> (Vec<Variant>, Vec<usize>) {
     let (configurations, of_run) = configurations(runs, counts);
     let signatures = signatures(&configurations);
     let mut distinct: Vec<&Settings> = signatures.iter().collect();
@@ -79,7 +79,7 @@ impl Configuration<'_> {
     }
 }
 
-fn configurations<'a>(runs: &[&'a RecordedRun], counts: fn(&str) -> bool) -> (Vec<Configuration<'a>>, Vec<usize>) {
+fn configurations<'a>(runs: &[&'a RecordedRun], counts: &dyn Fn(&str) -> bool) -> (Vec<Configuration<'a>>, Vec<usize>) {
     let mut all: Vec<Configuration> = Vec::new();
     let mut known: BTreeMap<(&str, Settings), usize> = BTreeMap::new();
     let of_run = runs.iter().map(|run| {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn check(runs: &[RecordedRun], shown: &[&str], of_run: &[usize]) {
-        let (variants, found) = told_apart(&runs.iter().collect::<Vec<_>>(), |_| true);
+        let (variants, found) = told_apart(&runs.iter().collect::<Vec<_>>(), &|_| true);
         let text = |variant: &Variant| {
             variant.shown.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
         };
@@ -272,7 +272,7 @@ mod tests {
         let runs = values.map(|value| run("a", Some("p"), &format!("gamma!=0.{value} lr!={value} same!=1")));
         // The keys that tell are equally good; the first is taken.
         check(&runs, &["gamma=0.10", "gamma=0.100", "gamma=0.9"], &[0, 2, 1]);
-        let (variants, _) = told_apart(&runs.iter().collect::<Vec<_>>(), |_| true);
+        let (variants, _) = told_apart(&runs.iter().collect::<Vec<_>>(), &|_| true);
         assert_eq!(variants[0].differences.len(), 2, "what all have in common is no difference");
     }
 

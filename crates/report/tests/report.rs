@@ -2,7 +2,10 @@
 
 mod support;
 
-use sane_report::{Measure, Noise, RecordedRun, Report, ReportError, SectionReport, find_runs, read_run};
+use sane_record::{EVALUATIONS_IN_TRAINING, EvaluatedWhileTraining, Event, JsonlFile};
+use sane_report::{
+    Measure, Noise, RecordedRun, Report, ReportError, ReportOptions, SectionReport, find_runs, read_run,
+};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -14,6 +17,11 @@ fn read_all(root: &Path) -> Vec<RecordedRun> {
 
 fn report(root: &Path) -> Report {
     Report::of(read_all(root), Vec::new(), None)
+}
+
+/// Beside the paper's tables in full.
+fn paper_report(root: &Path) -> Report {
+    Report::with(read_all(root), Vec::new(), ReportOptions { paper: true, ..ReportOptions::default() })
 }
 
 fn only_section(report: &Report) -> &SectionReport {
@@ -72,16 +80,16 @@ fn a_run_that_cannot_be_resumed_bit_for_bit_is_marked() {
 fn scores_are_averaged_over_seeds_and_shown_beside_the_paper_s() {
     let root = tempfile::tempdir().unwrap();
     write_small_suite(root.path());
-    let report = report(root.path());
+    let report = paper_report(root.path());
     let scores = file(&report, "scores.csv");
-    // (79 + 80) / 2, deviation √½; the paper's Q-SANE in Boxing.
-    assert!(scores.contains("1,noise-off,boxing,q-sane,2,79.5,0.7071067811865476,95.3,3.0\n"), "{scores}");
+    // (79 + 80) / 2, deviation √½; the paper's Q-SANE in Boxing; two evaluations of two episodes, none partial.
+    assert!(scores.contains("1,noise-off,boxing,q-sane,2,79.5,0.7071067811865476,95.3,3.0,4,0\n"), "{scores}");
     let section = only_section(&report);
     let table = &section.scores[0];
-    assert_eq!(table.columns, ["game", "q-sane", "q-sane, paper", "eps-greedy", "eps-greedy, paper"]);
+    assert_eq!(table.columns, ["world", "q-sane", "q-sane, paper", "eps-greedy", "eps-greedy, paper"]);
     let row = |start: &str| &table.rows.iter().find(|row| row.cells[0].starts_with(start)).unwrap().cells;
-    assert_eq!(row("boxing")[1..3], ["79.5 ± 0.7", "95.3 ± 3.0"]);
-    assert_eq!(row("asterix")[1], "missing");
+    assert_eq!(row("boxing")[1..3], ["79.5 ± 0.7 (2 episodes each)", "95.3 ± 3.0"]);
+    assert_eq!(row("asterix")[1], "not run");
     assert_eq!(row("minatar/breakout")[2], "–");
     assert_eq!(row("human-normalised mean, 8")[1], "missing (1 of 8)");
     assert_eq!(row("human-normalised mean, 8")[2], "4.86 (recomputed: 4.47)");
@@ -92,8 +100,172 @@ fn scores_are_averaged_over_seeds_and_shown_beside_the_paper_s() {
 fn the_table_with_noise_leaves_out_agents_without_noise() {
     let root = tempfile::tempdir().unwrap();
     write_small_suite(root.path());
+    assert_eq!(only_section(&paper_report(root.path())).scores[1].columns, ["world", "q-sane", "q-sane, paper"]);
+    assert_eq!(only_section(&report(root.path())).scores[1].columns, ["world", "q-sane"]);
+}
+
+#[test]
+fn a_report_shows_the_games_that_were_run_and_the_paper_s_tables_when_its_suite_was() {
+    let root = tempfile::tempdir().unwrap();
+    write_small_suite(root.path());
+    let few = report(root.path());
+    let worlds: Vec<&str> = only_section(&few).scores[0].rows.iter().map(|row| row.cells[0].as_str()).collect();
+    assert_eq!(worlds, ["qbert", "boxing", "minatar/breakout"]);
+    let page = file(&few, "index.html");
+    for word in ["missing", "not run", "asterix", ", paper"] {
+        assert!(!page.contains(&format!(">{word}")) && !page.contains(&format!("{word}<")), "the page says {word}");
+    }
+    for game in sane_record::PAPER_GAMES.iter().filter(|game| game.in_8_game_suite) {
+        SyntheticRun::small(game.game, "q-sane", 1, 50.0).write(root.path());
+    }
+    let whole = report(root.path());
+    let table = &only_section(&whole).scores[0];
+    assert!(table.caption.starts_with("Table 1.") && table.columns.contains(&"q-sane, paper".to_owned()));
+    assert_eq!(table.rows.len(), 11 + 1 + 2, "the paper's games, the other world and two means");
+}
+
+/// A run whose world has a preset of its own.
+fn write_with_preset(root: &Path, world: &str, agent: &str, seed: u64, preset: &str) {
+    let folder = SyntheticRun::small(world, agent, seed, 10.0 + seed as f64).write(root);
+    let config = folder.join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("batch_size = 32", preset).replace("gamma = 0.99", "gamma = 0.5")).unwrap();
+}
+
+#[test]
+fn an_agent_is_one_agent_in_worlds_whose_presets_differ() {
+    let root = tempfile::tempdir().unwrap();
+    for agent in ["eps-greedy", "noisynet", "sane", "q-sane"] {
+        for seed in 1..=2 {
+            SyntheticRun::small("minatar/breakout", agent, seed, 9.0 + seed as f64).write(root.path());
+            write_with_preset(root.path(), "risky-road", agent, seed, "batch_size = 16\ntarget_period = 7");
+        }
+    }
     let report = report(root.path());
-    assert_eq!(only_section(&report).scores[1].columns, ["game", "q-sane", "q-sane, paper"]);
+    let section = only_section(&report);
+    let labels: Vec<&str> = section.section.agents.iter().map(|agent| agent.label.as_str()).collect();
+    assert_eq!(labels, ["q-sane", "sane", "noisynet", "eps-greedy"]);
+    assert_eq!(section.section.worlds, ["minatar/breakout", "risky-road"]);
+    let page = file(&report, "index.html");
+    for word in ["cannot be compared", ">missing<", ">not run<"] {
+        assert!(!page.contains(word), "the page says {word}");
+    }
+    assert!(section.compared.iter().all(|part| part.comparison.raw.worlds.len() == 2));
+    assert!(page.contains("Settings in which the worlds differ") && page.contains("training.batch_size"));
+}
+
+#[test]
+fn one_run_is_its_curve_then_its_numbers() {
+    let root = tempfile::tempdir().unwrap();
+    SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
+    let report = report(root.path());
+    let page = file(&report, "index.html");
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("the page has no {text}"));
+    assert!(at("<h3>Learning curves</h3>") < at("The run</figcaption>"), "the curve comes first");
+    for word in [">missing", ">not run", "asterix", "Compared by", "Performance profiles"] {
+        assert!(!page.contains(word), "the page says {word}");
+    }
+    assert!(page.contains("50.0 <small>(95 % interval 49.0 to 51.0, 2 episodes)</small>"), "its score and episodes");
+    let names: Vec<String> = report.files().unwrap().into_iter().map(|file| file.path).collect();
+    assert!(!names.iter().any(|name| name.contains("profiles") || name.contains("aggregates-")), "{names:?}");
+}
+
+#[test]
+fn a_shorter_or_partial_evaluation_never_replaces_a_longer_one() {
+    let root = tempfile::tempdir().unwrap();
+    let synthetic = SyntheticRun::small("boxing", "sane", 1, 50.0);
+    let folder = synthetic.write(root.path());
+    let append = |line: String| {
+        let mut file = fs::OpenOptions::new().append(true).open(folder.join("evaluations.jsonl")).unwrap();
+        writeln!(file, "{line}").unwrap();
+    };
+    let score = || only_section(&report(root.path())).section.scores("boxing", 0, Measure::Evaluation(Noise::Off));
+    let evaluation = |mean: f64, interactions: u64| {
+        let mut evaluation = synthetic.evaluation("off", mean);
+        evaluation.interactions = interactions;
+        serde_json::to_value(Event::EvaluationFinished(evaluation)).unwrap()
+    };
+    append(evaluation(20.0, 1_000).to_string());
+    assert_eq!(score(), [50.0], "a shorter one later");
+    let mut partial = evaluation(30.0, 900_000);
+    partial["partial"] = true.into();
+    append(partial.to_string());
+    assert_eq!(score(), [50.0], "a partial one");
+    append(evaluation(60.0, 600_000).to_string());
+    assert_eq!(score(), [60.0], "a longer one");
+    let text = fs::read_to_string(folder.join("evaluations.jsonl")).unwrap();
+    let only_partial: String =
+        text.lines().filter(|line| line.contains("partial")).map(|line| format!("{line}\n")).collect();
+    fs::write(folder.join("evaluations.jsonl"), only_partial).unwrap();
+    let said = file(&report(root.path()), "tables.md");
+    assert!(said.contains("30.0 (95 % interval 29.0 to 31.0, 2 episodes, partial)"), "{said}");
+    assert!(said.contains("One evaluation was stopped before the end"), "{said}");
+}
+
+#[test]
+fn evaluations_while_training_have_a_curve_of_their_own_and_a_torn_line_is_left_out() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
+    let path = folder.join(EVALUATIONS_IN_TRAINING);
+    let mut evaluations = JsonlFile::resume(&path, 0).unwrap();
+    for (interactions, mean) in [(5_000, 10.0), (10_000, 30.0), (15_000, 25.0)] {
+        let returns = vec![mean - 2.0, mean, mean + 2.0];
+        let made = EvaluatedWhileTraining { interactions, episodes: 3, mean, returns, best: mean == 30.0 };
+        evaluations.write(&made).unwrap();
+    }
+    evaluations.flush().unwrap();
+    fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"interactions\":2").unwrap();
+    let report = report(root.path());
+    let page = file(&report, "index.html");
+    assert!(page.contains("<h3>Evaluated while training</h3>") && page.contains("30.0 <small>(at 10,000, 3 episodes)"));
+    let curves = file(&report, "curves.csv");
+    let points: Vec<&str> = curves.lines().filter(|line| line.starts_with("1,evaluated_while_training")).collect();
+    assert_eq!(points.len(), 3, "{points:?}");
+    assert!(points[1].starts_with("1,evaluated_while_training,boxing,sane,10000,30.0,"), "{points:?}");
+    let files = report.files().unwrap();
+    assert!(files.iter().any(|file| file.path == "figures/evaluated-while-training-boxing.svg"));
+}
+
+#[test]
+fn a_sweep_has_a_panel_per_setting_and_is_one_section() {
+    let root = tempfile::tempdir().unwrap();
+    for (i, gamma) in ["0.9", "0.95", "0.99", "0.999"].into_iter().enumerate() {
+        for seed in 1..=2 {
+            let folder = root.path().join(format!("search-{i}/seed-{seed}"));
+            SyntheticRun::small("boxing", "sane", seed, 10.0 * i as f64 + seed as f64).write_to(&folder);
+            let config = folder.join("config.toml");
+            let text = fs::read_to_string(&config).unwrap();
+            let period = format!("batch_size = 32\ntarget_period = {}", 10_u32.pow(i as u32));
+            let text = text.replace("batch_size = 32", &period).replace("gamma = 0.99", &format!("gamma = {gamma}"));
+            fs::write(&config, text).unwrap();
+        }
+    }
+    let report = report(root.path());
+    let section = only_section(&report);
+    let [sweep] = &section.sweeps[..] else { panic!("{} sweeps", section.sweeps.len()) };
+    assert_eq!(sweep.best.rows[0].cells[1..], ["31.5 ± 0.7", "31.0 to 32.0", "2", "0.999", "1,000"]);
+    assert!(file(&report, "index.html").contains("Sensitivity of sane in boxing"));
+    assert!(report.files().unwrap().iter().any(|file| file.path == "figures/sensitivity-boxing-sane.png"));
+}
+
+#[test]
+fn the_checklist_says_what_was_chosen_and_what_is_not_recorded() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());
+    let origin = "preset = 'quick'\ncommand = ['sane', 'train', 'boxing']\ngit_commit = 'abc'\ngit_dirty = false\n\
+                  [chosen]\n'learner.gamma' = '--set'\n";
+    fs::write(folder.join("origin.toml"), origin).unwrap();
+    let said = file(&report(root.path()), "checklist.md");
+    for line in [
+        "- [x] **Number of runs and seeds.** 1 run: 1 agent in 1 world, seeds 1, 20,000 interactions each.",
+        "    - `learner.gamma = 0.99 (--set; sane)`",
+        "- [x] **Machines.** Example processor, 2 logical cores.",
+        "- [x] **Code.** sane 0.1.0. Commit abc, without changes.",
+        "    - `sane train boxing`",
+        "- [ ] **Repeatability.** ",
+    ] {
+        assert!(said.contains(line), "no line {line} in\n{said}");
+    }
 }
 
 #[test]
@@ -125,7 +297,7 @@ fn variants_of_one_agent_have_separate_columns() {
     let labels: Vec<&str> = only_section(&report).section.agents.iter().map(|agent| agent.label.as_str()).collect();
     assert_eq!(labels, ["sane (double_q = false)", "sane (double_q = true)"]);
     let table = &only_section(&report).scores[0];
-    assert_eq!(table.columns, ["game", "sane (double_q = false)", "sane, paper", "sane (double_q = true)"]);
+    assert_eq!(table.columns, ["world", "sane (double_q = false)", "sane (double_q = true)"]);
 }
 
 #[test]
@@ -142,7 +314,7 @@ fn an_unfinished_run_has_a_curve_and_no_score() {
         section.remarks
     );
     let row = &section.scores[0].rows.iter().find(|row| row.cells[0] == "boxing").unwrap().cells;
-    assert_eq!(row[1], "50.0 (1 of 2 seeds)");
+    assert_eq!(row[1], "50.0 (1 of 2 seeds, 2 episodes)");
     let curves = file(&report, "curves.csv");
     // Both seeds at 5,000 interactions, one at 15,000.
     let complete = |interactions: &str| {
@@ -170,8 +342,8 @@ fn evaluations_after_another_amount_of_training_are_selected_by_evaluated_at() {
     let folder = made_up.write(root.path());
     let mut early = made_up.evaluation("off", 20.0);
     early.trained_interactions = 10_000;
-    let mut file = sane_record::JsonlFile::append(folder.join("evaluations.jsonl")).unwrap();
-    file.write(&sane_record::Event::EvaluationFinished(early)).unwrap();
+    let mut file = JsonlFile::append(folder.join("evaluations.jsonl")).unwrap();
+    file.write(&Event::EvaluationFinished(early)).unwrap();
     file.flush().unwrap();
     for (at, expected) in [(None, 50.0), (Some(10_000), 20.0)] {
         let report = Report::of(read_all(root.path()), Vec::new(), at);
@@ -263,8 +435,8 @@ fn a_run_given_twice_or_copied_counts_once() {
 #[test]
 fn one_seed_gives_a_page_that_claims_nothing() {
     let root = tempfile::tempdir().unwrap();
-    for agent in ["sane", "noisynet"] {
-        SyntheticRun::small("boxing", agent, 1, 50.0).write(root.path());
+    for (agent, game) in [("sane", "boxing"), ("sane", "qbert"), ("noisynet", "boxing"), ("noisynet", "qbert")] {
+        SyntheticRun::small(game, agent, 1, 50.0).write(root.path());
     }
     let report = report(root.path());
     let part = &only_section(&report).compared[0];

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
 use rayon::prelude::*;
-use sane_report::{OutputFile, RecordedRun, Report, ReportError, SetAside, read_run, search_runs};
+use sane_report::{OutputFile, RecordedRun, Report, ReportError, ReportOptions, SetAside, read_run, search_runs};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,13 @@ const GENERATOR: &str = "content=\"sane report\"";
   sane report runs/boxing -o boxing       # the runs of one game
   sane report runs other/runs -o both     # the runs of two folders in one report
   sane report runs --at 10000000          # tables from evaluations after 10 million interactions
+  sane report runs --paper                # beside the paper's tables, in full, whatever was run
   sane report runs --json | jq .scores    # the numbers, for scripts
 
-Written: index.html (one self-contained page), tables.md, tables.tex, the numbers as CSV, and figures/ as SVG and \
-PNG. Runs of different budgets or settings get separate sections and are never averaged. A run that cannot be read \
-is set aside, and the page says why.")]
+Written: index.html (one self-contained page), tables.md, tables.tex, checklist.md (what conferences ask about \
+experiments), the numbers as CSV, and figures/ as SVG and PNG. Within a world, runs of different budgets or settings \
+are never averaged; what the presets of different worlds give makes no different agents. A run that cannot be read is \
+set aside, and the page says why.")]
 pub struct Args {
     /// Folders with runs, at any depth
     #[arg(required = true, value_name = "DIR")]
@@ -34,6 +36,9 @@ pub struct Args {
     /// Build the tables from evaluations after this many interactions of training [default: the runs' whole budget]
     #[arg(long, value_name = "INTERACTIONS")]
     at: Option<u64>,
+    /// Show the paper's tables in full [default: when its suite of 8 games was run]
+    #[arg(long)]
+    paper: bool,
     /// Print the numbers as JSON as well
     #[arg(long)]
     json: bool,
@@ -49,7 +54,8 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let (folders, unreadable) = search_runs(&args.folders)?;
     let (runs, mut set_aside) = read_all(&folders, output)?;
     set_aside.extend(unreadable);
-    let report = Report::of(runs, set_aside, args.at);
+    let options = ReportOptions { evaluated_at: args.at, paper: args.paper };
+    let report = Report::with(runs, set_aside, options);
     for run in &report.set_aside {
         output.warn(format!("set aside: {}: {}", run.folder, run.reason));
     }

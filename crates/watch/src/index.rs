@@ -340,7 +340,7 @@ mod tests {
         let runs = root.path().join("runs");
         write(&runs.join("a"), "");
         std::os::unix::fs::symlink(&outside, runs.join("a/origin.toml")).unwrap();
-        let guard = PathGuard::new(&[runs.clone()]).unwrap();
+        let guard = PathGuard::new(std::slice::from_ref(&runs)).unwrap();
         assert!(read_config(&guard, &runs.join("a")).unwrap_err().contains("origin.toml"));
         fs::remove_file(runs.join("a/origin.toml")).unwrap();
         assert_eq!(read_config(&guard, &runs.join("a")).unwrap().origin, None);

@@ -28,6 +28,12 @@ pub enum RecordError {
         path.display()
     )]
     Altered { path: PathBuf, bytes: u64 },
+    /// The settings of a run cannot be read.
+    #[error("{}: {reason}", path.display())]
+    Settings { path: PathBuf, reason: String },
+    /// The record of where a run comes from cannot be read.
+    #[error("{}: {reason}; nothing but the origin of the run's settings is lost with it", path.display())]
+    Origin { path: PathBuf, reason: String },
     /// A line that is too long to be a record.
     #[error("{}: line {line} is longer than {longest_bytes} bytes, which no record is", path.display())]
     LongLine {

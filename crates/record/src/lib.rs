@@ -1,8 +1,8 @@
 //! The records of a run: plain serialisable structs with units in their names, and the files they are written to.
 //!
 //! Knows no live type of any other crate: training and evaluation convert to these structs, reports and pages read them. Reading order: [`Event`] (one JSON line each; everything that repeats bit for bit), [`Timing`] (what depends
-//! on clock and machine), [`JsonlFile`] and [`read_jsonl`], [`RunSearch`] (where runs are). [`TensorBoard`] writes the same
-//! numbers for the program of that name; [`write_film`] keeps an episode's frames; [`RiskAudit`] and [`RiskGallery`] hold
+//! on clock and machine), [`RunOrigin`] (where a run comes from), [`JsonlFile`] and [`read_jsonl`], [`RunSearch`] (where runs are). [`TensorBoard`] writes the same
+//! numbers for the program of that name; [`export`] writes whole runs for others; [`write_film`] keeps an episode's frames; [`RiskAudit`] and [`RiskGallery`] hold
 //! states and their σ; [`SuiteStatus`] is the progress of many runs; [`Baseline`] the human and random scores.
 //!
 //! ```
@@ -30,9 +30,12 @@ mod baseline;
 mod disk;
 mod error;
 mod event;
+pub mod export;
 mod film;
 mod in_training;
 mod jsonl;
+mod origin;
+mod protobuf;
 mod risk;
 mod run_folders;
 mod suite_status;
@@ -51,11 +54,12 @@ pub use event::{
 pub use film::{FILM_VERSION, FilmFrames, FilmHeader, PackedFrames, read_film, write_film};
 pub use in_training::{EVALUATIONS_IN_TRAINING, EvaluatedWhileTraining, read_evaluations_in_training};
 pub use jsonl::{JsonlFile, Records, Scan, append_jsonl, digest_of_file, event_kind, read_jsonl, scan_jsonl};
+pub use origin::{ORIGIN_FILE, RunOrigin};
 pub use risk::{
     ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState, StateLaw,
     StateNoise,
 };
 pub use run_folders::{FoundRuns, RunSearch, is_moved_aside};
 pub use suite_status::{RunState, RunStatus, SuiteStatus};
-pub use tensorboard::{Histogram, TensorBoard};
+pub use tensorboard::{Histogram, HyperParameter, TensorBoard};
 pub use timing::{Shares, StopReason, Timing};

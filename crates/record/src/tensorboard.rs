@@ -7,13 +7,15 @@
 //! ```text
 //! frame          u64 length   u32 checksum of the length   message   u32 checksum of the message
 //! Event          { 1: double wall_time, 2: int64 step, 3: string file_version, 5: Summary summary }
-//! Summary        { 1: repeated Value { 1: string tag, 2: float simple_value, 5: HistogramProto histo } }
+//! Summary        { 1: repeated Value { 1: string tag, 2: float simple_value, 5: HistogramProto histo, 8: TensorProto tensor,
+//!                                      9: { 1: { 1: string plugin_name, 2: bytes content } } } }
 //! HistogramProto { 1: min, 2: max, 3: num, 4: sum, 5: sum_squares, 6: packed bucket_limit, 7: packed bucket }  (doubles)
 //! ```
 
 use crate::RecordError;
 use crate::disk::{Disk, RealDisk};
 use crate::jsonl::open_at;
+use crate::protobuf::Message;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -63,6 +65,14 @@ impl Histogram {
     }
 }
 
+/// A setting as the page HPARAMS compares it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum HyperParameter<'a> {
+    Number(f64),
+    Text(&'a str),
+    Truth(bool),
+}
+
 /// An open event file.
 #[derive(Debug)]
 pub struct TensorBoard {
@@ -101,6 +111,20 @@ impl TensorBoard {
     /// One histogram.
     pub fn histogram(&mut self, interactions: u64, tag: &str, histogram: &Histogram) -> Result<(), RecordError> {
         self.record(&histogram_message(seconds_now(), interactions, tag, histogram))
+    }
+
+    /// The run's settings, for the table and the plots of the page HPARAMS: at the beginning of a run.
+    pub fn hyperparameters<'a>(
+        &mut self,
+        group: &str,
+        settings: impl IntoIterator<Item = (&'a str, HyperParameter<'a>)>,
+    ) -> Result<(), RecordError> {
+        self.record(&hyperparameters_message(seconds_now(), group, settings))
+    }
+
+    /// The end of a run with hyperparameters.
+    pub fn hyperparameters_end(&mut self) -> Result<(), RecordError> {
+        self.record(&hyperparameters_end_message(seconds_now()))
     }
 
     /// Length of the file in bytes.
@@ -174,52 +198,71 @@ fn histogram_message(wall_time: f64, step: u64, tag: &str, histogram: &Histogram
     event_message(wall_time, step, &summary)
 }
 
+/// `HParamsPluginData { 3: SessionStartInfo { 1: map of settings, 4: group name, 5: double start time } }`.
+fn hyperparameters_message<'a>(
+    wall_time: f64,
+    group: &str,
+    settings: impl IntoIterator<Item = (&'a str, HyperParameter<'a>)>,
+) -> Vec<u8> {
+    let mut start = Message::default();
+    for (key, setting) in settings {
+        let mut value = Message::default();
+        match setting {
+            HyperParameter::Number(number) => value.double(2, number),
+            HyperParameter::Text(text) => value.bytes(3, text.as_bytes()),
+            HyperParameter::Truth(truth) => value.varint_field(4, u64::from(truth)),
+        }
+        let mut entry = Message::default();
+        entry.bytes(1, key.as_bytes());
+        entry.bytes(2, &value.0);
+        start.bytes(1, &entry.0);
+    }
+    start.bytes(4, group.as_bytes());
+    start.double(5, wall_time);
+    let mut data = Message::default();
+    data.bytes(3, &start.0);
+    plugin_message(wall_time, "_hparams_/session_start_info", &data)
+}
+
+/// `HParamsPluginData { 4: SessionEndInfo { 1: status, 2: double end time } }`.
+fn hyperparameters_end_message(wall_time: f64) -> Vec<u8> {
+    const SUCCESS: u64 = 1;
+    let mut end = Message::default();
+    end.varint_field(1, SUCCESS);
+    end.double(2, wall_time);
+    let mut data = Message::default();
+    data.bytes(4, &end.0);
+    plugin_message(wall_time, "_hparams_/session_end_info", &data)
+}
+
+/// A message for the plugin of hyperparameters, around a tensor of no numbers, without which TensorBoard drops it.
+fn plugin_message(wall_time: f64, tag: &str, data: &Message) -> Vec<u8> {
+    const FLOAT: u64 = 1;
+    let mut shape = Message::default();
+    shape.bytes(2, &[]);
+    let mut tensor = Message::default();
+    tensor.varint_field(1, FLOAT);
+    tensor.bytes(2, &shape.0);
+    let mut plugin = Message::default();
+    plugin.bytes(1, b"hparams");
+    plugin.bytes(2, &data.0);
+    let mut metadata = Message::default();
+    metadata.bytes(1, &plugin.0);
+    let mut value = Message::default();
+    value.bytes(1, tag.as_bytes());
+    value.bytes(8, &tensor.0);
+    value.bytes(9, &metadata.0);
+    let mut summary = Message::default();
+    summary.bytes(1, &value.0);
+    event_message(wall_time, 0, &summary)
+}
+
 fn event_message(wall_time: f64, step: u64, summary: &Message) -> Vec<u8> {
     let mut event = Message::default();
     event.double(1, wall_time);
     event.varint_field(2, step);
     event.bytes(5, &summary.0);
     event.0
-}
-
-/// A protobuf message being written.
-#[derive(Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while 0x80 <= value {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    fn varint_field(&mut self, field: u64, value: u64) {
-        self.varint(field << 3);
-        self.varint(value);
-    }
-
-    fn double(&mut self, field: u64, value: f64) {
-        self.varint(field << 3 | 1);
-        self.0.extend_from_slice(&value.to_le_bytes());
-    }
-
-    fn float(&mut self, field: u64, value: f32) {
-        self.varint(field << 3 | 5);
-        self.0.extend_from_slice(&value.to_le_bytes());
-    }
-
-    fn bytes(&mut self, field: u64, bytes: &[u8]) {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-    }
-
-    fn packed_doubles(&mut self, field: u64, values: &[f64]) {
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        self.bytes(field, &bytes);
-    }
 }
 
 /// `message` in a TFRecord frame.

@@ -66,14 +66,54 @@ pub fn scientific(value: f64) -> String {
     format!("{value:.1e}").replace('-', "−")
 }
 
-/// A duration in minutes and seconds, hours and minutes, or days and hours: `3:07`, `2h05`, `4d03h`.
+/// A duration as people say it: `45 s`, `4 min`, `1.2 h`, `2 days`.
 pub fn duration(seconds: f64) -> String {
-    let seconds = seconds as u64;
-    match (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60) {
-        (0, 0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
-        (0, hours, minutes, _) => format!("{hours}h{minutes:02}"),
-        (days, hours, ..) => format!("{days}d{hours:02}h"),
+    let seconds = seconds.max(0.0);
+    let (minutes, hours, days) = (seconds / 60.0, seconds / 3_600.0, seconds / 86_400.0);
+    // One decimal below ten, none if it would be a zero.
+    let short = |value: f64| {
+        let decimals = usize::from(value < 9.95 && 0.05 <= (value - value.round()).abs());
+        with_decimals(value, decimals)
+    };
+    if !seconds.is_finite() {
+        "for ever".into()
+    } else if seconds < 89.5 {
+        format!("{seconds:.0} s")
+    } else if minutes < 59.5 {
+        format!("{minutes:.0} min")
+    } else if hours < 23.95 {
+        format!("{} h", short(hours))
+    } else {
+        let text = short(days);
+        let plural = if text == "1" { "" } else { "s" };
+        format!("{text} day{plural}")
     }
+}
+
+/// Reads a count as people write it: `200000`, `1_000_000`, `1,000,000`, `1e6`, `200k`, `25M`, `1.5M`. It must be whole, and
+/// at most 2⁶³ − 1, as in a configuration file.
+pub fn parse_count(text: &str) -> Result<u64, String> {
+    let refused = || format!("expected a whole number such as 200000, 1_000_000, 1e6, 200k or 25M, found {text:?}");
+    let plain: String = text.trim().chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    let (number, unit) = match plain.char_indices().last() {
+        Some((end, 'k' | 'K')) => (&plain[..end], 3),
+        Some((end, 'm' | 'M')) => (&plain[..end], 6),
+        Some((end, 'g' | 'G')) => (&plain[..end], 9),
+        _ => (&plain[..], 0),
+    };
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let exponent: i32 = exponent.parse().ok().filter(|exponent| (-18..=18).contains(exponent)).ok_or_else(refused)?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    // Exact, in decimals: a float would round large counts.
+    let digits: u128 =
+        [whole, fraction].concat().parse().ok().filter(|_| !mantissa.starts_with('+')).ok_or_else(refused)?;
+    let power = unit + exponent - i32::try_from(fraction.len()).map_err(|_| refused())?;
+    let ten = 10_u128.checked_pow(power.unsigned_abs()).ok_or_else(refused)?;
+    let value = match power {
+        0.. => digits.checked_mul(ten),
+        _ => (digits % ten == 0).then_some(digits / ten),
+    };
+    value.and_then(|value| u64::try_from(value).ok()).filter(|value| *value <= i64::MAX as u64).ok_or_else(refused)
 }
 
 fn decimals(value: f64) -> usize {
@@ -118,8 +158,68 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_has_its_two_largest_units() {
-        assert_eq!([187.9, 7_500.0, 356_400.0].map(duration)[..], ["3:07", "2h05", "4d03h"]);
+    fn a_duration_is_said_in_the_unit_that_people_would_choose() {
+        let said = [
+            (0.0, "0 s"),
+            (45.4, "45 s"),
+            (100.0, "2 min"),
+            (240.0, "4 min"),
+            (3_590.0, "1 h"),
+            (4_400.0, "1.2 h"),
+            (50_000.0, "14 h"),
+            (86_399.0, "1 day"),
+            (172_800.0, "2 days"),
+            (129_600.0, "1.5 days"),
+            (3e7, "347 days"),
+            (f64::INFINITY, "for ever"),
+        ];
+        for (seconds, text) in said {
+            assert_eq!(duration(seconds), text, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_count_is_read_as_people_write_it() {
+        let read = [
+            ("0", 0),
+            ("200000", 200_000),
+            ("1_000_000", 1_000_000),
+            ("1,000,000", 1_000_000),
+            ("1e6", 1_000_000),
+            ("2.5E6", 2_500_000),
+            ("200k", 200_000),
+            ("25M", 25_000_000),
+            ("1.5M", 1_500_000),
+            ("12000e-3", 12),
+            ("9223372036854775807", i64::MAX as u64),
+        ];
+        for (text, count) in read {
+            assert_eq!(parse_count(text), Ok(count), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_count_is_refused_with_examples() {
+        let wrong = [
+            "",
+            "-1",
+            "+1",
+            "0.5",
+            "1.0005k",
+            "k",
+            "1e",
+            "e6",
+            "1e99",
+            "9223372036854775808",
+            "abc",
+            "12 k x",
+            "٣",
+            "1.2.3",
+        ];
+        for text in wrong {
+            let said = parse_count(text).unwrap_err();
+            assert!(said.contains("200k") && said.contains(&format!("{text:?}")), "{text}: {said}");
+        }
     }
 
     #[test]

@@ -6,11 +6,13 @@ use crate::output::Output;
 use clap::Parser;
 use sane_env::AgentSteps;
 use sane_lab::{TrainedAgent, WorldSource, read_config, read_trained};
+use sane_stats::number_format::parse_count;
+use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};
 
 /// Deep Q-networks that explore by state-aware noise: train, evaluate, compare and inspect them
 #[derive(Debug, Parser)]
-#[command(name = "sane", version, arg_required_else_help = true, subcommand_required = true)]
+#[command(name = "sane", version = crate::version::text(), arg_required_else_help = true, subcommand_required = true)]
 pub struct Cli {
     /// Print only results, warnings of damage and errors; no notes, no progress bars
     #[arg(long, short, global = true, display_order = 900)]
@@ -23,7 +25,7 @@ pub struct Cli {
 #[derive(Debug, Clone, clap::Args)]
 pub struct RomsOption {
     /// Folder with Atari ROMs, searched before all others
-    #[arg(long = "roms", value_name = "DIR")]
+    #[arg(long = "roms", value_name = "DIR", value_parser = existing_folder)]
     folder: Option<PathBuf>,
 }
 
@@ -68,6 +70,45 @@ impl LoadedRun {
     }
 }
 
+/// Parses a count as people write it: `200000`, `1_000_000`, `1e6`, `200k`, `25M`.
+pub fn count(text: &str) -> Result<u64, String> {
+    parse_count(text)
+}
+
+/// The same within a range.
+pub fn count_in(
+    range: impl RangeBounds<u64> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let value = parse_count(text)?;
+        let least = match range.start_bound() {
+            Bound::Included(&least) => least,
+            Bound::Excluded(&below) => below + 1,
+            Bound::Unbounded => 0,
+        };
+        let most = match range.end_bound() {
+            Bound::Included(&most) => Some(most),
+            Bound::Excluded(&above) => Some(above - 1),
+            Bound::Unbounded => None,
+        };
+        match (range.contains(&value), most) {
+            (true, _) => Ok(value),
+            (false, Some(most)) => Err(format!("expected a number from {least} to {most}, found {value}")),
+            (false, None) => Err(format!("expected at least {least}, found {value}")),
+        }
+    }
+}
+
+/// Parses the path of a folder, which must exist.
+fn existing_folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Ok(path),
+        Ok(_) => Err("it is a file, not a folder".into()),
+        Err(error) => Err(format!("no such folder: {error}")),
+    }
+}
+
 /// Parses a probability.
 pub fn probability(text: &str) -> Result<f32, String> {
     let value = text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
@@ -94,6 +135,14 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn a_count_in_a_range_is_read_as_people_write_it_and_refused_outside() {
+        let read = count_in(1..=1_000);
+        assert_eq!((read("1k"), read("1e2")), (Ok(1_000), Ok(100)));
+        assert_eq!(read("2k").unwrap_err(), "expected a number from 1 to 1000, found 2000");
+        assert_eq!(count_in(2..)("1").unwrap_err(), "expected at least 2, found 1");
     }
 
     #[test]

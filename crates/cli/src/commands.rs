@@ -3,10 +3,12 @@
 mod agents;
 mod atari;
 mod bench;
+mod completions;
 mod config;
 mod eval;
 mod export;
 mod frontier;
+mod man;
 mod minatar;
 mod play;
 mod report;
@@ -30,6 +32,8 @@ pub enum Command {
     Atari(atari::Args),
     /// Measure the speed of the emulator, the engine, the replay and training on this machine
     Bench(bench::Args),
+    /// Print completions for a shell
+    Completions(completions::Args),
     /// Show the settings of a run: resolved, compared, explained
     Config(config::Args),
     /// Evaluate a trained policy: whole episodes from seeded starts, raw rewards
@@ -38,6 +42,8 @@ pub enum Command {
     Export(export::Args),
     /// Compare agents by what their exploration costs, at equal shares of exploratory actions
     Frontier(frontier::Args),
+    /// Print the manual page, or write one page per command
+    Man(man::Args),
     /// Compare the MinAtar games with recorded runs of the Python package
     Minatar(minatar::Args),
     /// Show an agent playing in the terminal, or play a game yourself
@@ -48,7 +54,7 @@ pub enum Command {
     Risk(risk::Args),
     /// Find, download and check the ROMs of the Atari games
     Roms(roms::Args),
-    /// List runs, show one, print the digest of its state
+    /// List runs, show one, print the digest of its state, export it
     Runs(runs::Args),
     /// Run many runs from one file: games, agents, seeds, settings
     Suite(suite::Args),
@@ -65,10 +71,12 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Agents(args) => agents::run(args, output),
         Command::Atari(args) => atari::run(args, output),
         Command::Bench(args) => bench::run(args, output),
+        Command::Completions(args) => completions::run(args, output),
         Command::Config(args) => config::run(args, output),
         Command::Eval(args) => eval::run(args, output),
         Command::Export(args) => export::run(args, output),
         Command::Frontier(args) => frontier::run(args, output),
+        Command::Man(args) => man::run(args, output),
         Command::Minatar(args) => minatar::run(args, output),
         Command::Play(args) => play::run(args, output),
         Command::Report(args) => report::run(args, output),

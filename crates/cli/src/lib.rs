@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod failure;
 mod output;
+pub mod version;
 
 use clap::Parser;
 use std::ffi::OsString;

@@ -7,7 +7,7 @@ mod layers;
 
 pub use error::ConfigError;
 pub use keys::{Key, keys};
-pub use layers::{Differences, Layers, differences, flatten_table, from_toml, merge_tables, to_toml};
+pub use layers::{Differences, Layers, SettingOrigin, differences, flatten_table, from_toml, merge_tables, to_toml};
 pub(crate) use layers::{differing, flat, unknown_agent};
 
 use sane_agent::{AgentConfig, Exploration};

@@ -64,6 +64,13 @@ pub enum LabError {
         path.display(), listed(differences)
     )]
     OtherRun { path: PathBuf, differences: Differences },
+    /// The run is longer than it was asked to become.
+    #[error(
+        "{} has {done} interactions already, more than the {asked} asked for, and nothing was changed; a larger --steps \
+         continues it, --out names another folder, --fresh moves the old run aside",
+        path.display()
+    )]
+    AlreadyLonger { path: PathBuf, done: u64, asked: u64 },
     /// The folder holds the records of a run whose checkpoints are gone.
     #[error(
         "{} has records ({bytes} bytes of events.jsonl) but no checkpoint to continue them from; put back its \

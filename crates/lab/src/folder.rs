@@ -5,6 +5,7 @@
 //! lock, lease   held while a process trains it       timings.jsonl      what depends on clock and machine
 //! checkpoints/  the whole state, the last two       evaluations.jsonl  results of `sane eval`
 //! film.bin      the newest recorded episode         tensorboard/       the same numbers for TensorBoard
+//! origin.toml   preset, chosen settings, command
 //! ```
 //!
 //! A new run begins with a checkpoint, before its first record: records without a checkpoint are those of a run that lost it,
@@ -12,7 +13,7 @@
 
 use crate::LabError;
 use crate::checkpoint::{CheckpointStore, Entry, Loaded};
-use crate::config::{RunConfig, differences, from_toml, to_toml};
+use crate::config::{RunConfig, differences, flat, from_toml, to_toml};
 use crate::film::FilmRecorder;
 use crate::identity::{FREE_KEYS, RunIdentity};
 use crate::lock::FolderLock;
@@ -25,8 +26,9 @@ use crate::world::WorldSource;
 use sane_agent::{Decision, LearnError};
 use sane_env::{AgentSteps, WorldFault};
 use sane_record::{
-    Disk, EvaluationFinished, Event, Histogram, IntervalFinished, JsonlFile, RealDisk, RecordError, StopReason,
-    TensorBoard, Timing, append_jsonl, digest_of_file, read_plain_text, replace_file,
+    Disk, EvaluationFinished, Event, Histogram, HyperParameter, IntervalFinished, JsonlFile, ORIGIN_FILE, RealDisk,
+    RecordError, RunOrigin, StopReason, TensorBoard, Timing, append_jsonl, digest_of_file, read_plain_text,
+    replace_file,
 };
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -77,7 +79,18 @@ pub fn default_folder(config: &RunConfig) -> PathBuf {
 
 /// Opens `folder` for training: a new run, or the existing one if its configuration is the same.
 pub fn open_run(folder: &Path, config: &RunConfig, source: &WorldSource, start: Start) -> Result<OpenRun, LabError> {
-    open_run_on(RealDisk::shared(), folder, config, source, start)
+    open_run_on(RealDisk::shared(), folder, config, source, start, None)
+}
+
+/// As [`open_run`]; a run that begins records where it comes from.
+pub fn open_run_from(
+    origin: &RunOrigin,
+    folder: &Path,
+    config: &RunConfig,
+    source: &WorldSource,
+    start: Start,
+) -> Result<OpenRun, LabError> {
+    open_run_on(RealDisk::shared(), folder, config, source, start, Some(origin))
 }
 
 /// As [`open_run`], writing to this disk.
@@ -87,6 +100,7 @@ pub(crate) fn open_run_on(
     config: &RunConfig,
     source: &WorldSource,
     start: Start,
+    origin: Option<&RunOrigin>,
 ) -> Result<OpenRun, LabError> {
     config.check()?;
     let mut notes = Vec::new();
@@ -118,6 +132,10 @@ pub(crate) fn open_run_on(
     }
     let events = loaded.as_ref().and_then(|loaded| loaded.records.iter().find(|record| record.name == EVENTS).cloned());
     let (run, positions, saved_at) = match loaded {
+        Some(Loaded { interactions, .. }) if config.training.total_interactions < interactions => {
+            let (done, asked) = (interactions.0, config.training.total_interactions.0);
+            return Err(LabError::AlreadyLonger { path: folder.into(), done, asked });
+        }
         Some(Loaded { interactions, sections, replay, .. }) => {
             let sections = Sections(sections);
             let restored = sections
@@ -131,14 +149,23 @@ pub(crate) fn open_run_on(
         None => (Run::new(config, source)?, Positions::default(), None),
     };
     // The first change to the folder of a run that exists: until here it may be refused.
-    let journal = Journal::resume(&disk, folder, positions, events.as_ref())?;
+    let mut journal = Journal::resume(&disk, folder, positions, events.as_ref())?;
     write_config(&*disk, folder, config, not_bit_exact)?;
+    if positions == Positions::default() {
+        journal.hyperparameters(config)?;
+    }
     let films = FilmRecorder::new(folder, config.record.film_interval);
     let mut files = RunFiles { checkpoints, journal, films, saved_at, lock };
     // The folder is that of a current run, whatever it was before.
     let _ = disk.remove(&folder.join(MARKER));
     files.journal.process_started(run.clock.steps().0)?;
     if saved_at.is_none() {
+        // Before the first checkpoint: whatever can be resumed has its origin.
+        if let Some(origin) = origin {
+            let (path, text) = (folder.join(ORIGIN_FILE), origin.to_toml());
+            replace_file(&*disk, &path.with_added_extension("new"), &path, &[text.as_bytes()])
+                .map_err(LabError::io("write", &path))?;
+        }
         files.checkpoint(&run)?;
     }
     Ok(OpenRun { run, files, notes, warnings })
@@ -338,6 +365,20 @@ impl Journal {
         self.events.position() == 0
     }
 
+    /// Writes the settings of a run that begins, for TensorBoard's page HPARAMS. Runs that differ in their seed are one group.
+    fn hyperparameters(&mut self, config: &RunConfig) -> Result<(), LabError> {
+        let mut settings = flat(config);
+        let seed = settings.remove("seed").unwrap_or_default();
+        let group = settings.iter().fold(blake3::Hasher::new(), |mut group, (key, value)| {
+            group.update(format!("{key}={value}\n").as_bytes());
+            group
+        });
+        settings.insert("seed".into(), seed);
+        let parameters: Vec<(&str, HyperParameter<'_>)> =
+            settings.iter().map(|(key, value)| (key.as_str(), hyperparameter(value))).collect();
+        Ok(self.board.hyperparameters(&group.finalize().to_hex()[..16], parameters)?)
+    }
+
     /// Syncs the files and returns their lengths and the digest of the events, for a checkpoint.
     fn sync(&mut self) -> Result<(Positions, Entry), LabError> {
         self.events.sync()?;
@@ -368,7 +409,11 @@ impl Journal {
                 self.board.scalars(interval.interactions, &interval_points(interval))?;
                 self.flush()?;
             }
-            Event::RunStarted(_) | Event::RunFinished(_) | Event::EvaluationFinished(_) => self.flush()?,
+            Event::RunFinished(_) => {
+                self.board.hyperparameters_end()?;
+                self.flush()?;
+            }
+            Event::RunStarted(_) | Event::EvaluationFinished(_) => self.flush()?,
         }
         Ok(())
     }
@@ -414,6 +459,15 @@ impl Journal {
     fn flush(&mut self) -> Result<(), LabError> {
         self.events.flush()?;
         Ok(self.board.flush()?)
+    }
+}
+
+/// A setting as TOML prints it.
+fn hyperparameter(value: &str) -> HyperParameter<'_> {
+    match (value.parse::<f64>(), value.parse::<bool>()) {
+        (Ok(number), _) => HyperParameter::Number(number),
+        (_, Ok(truth)) => HyperParameter::Truth(truth),
+        _ => HyperParameter::Text(value.trim_matches('"')),
     }
 }
 

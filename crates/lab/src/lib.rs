@@ -61,26 +61,28 @@ pub use bench::{TrainingBench, TrainingSpeed};
 pub use checkpoint::CheckpointError;
 pub use clock::Clock;
 pub use config::{
-    ConfigError, Differences, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig,
-    WorldConfig, differences, flatten_table, keys, merge_tables, to_toml,
+    ConfigError, Differences, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, SettingOrigin,
+    TrainingConfig, WorldConfig, differences, flatten_table, keys, merge_tables, to_toml,
 };
 pub use error::LabError;
 pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference, start_evaluation_episode};
 pub use export::{ExportedPolicy, canonical_safetensors, dump_states, export_policy, read_policy};
 pub use folder::{
-    OpenRun, RunFiles, Start, default_folder, inspect_run, open_run, read_config, read_run, record_evaluation,
+    OpenRun, RunFiles, Start, default_folder, inspect_run, open_run, open_run_from, read_config, read_run,
+    record_evaluation,
 };
 pub use interaction::{Rollout, Store};
 pub use lock::{EvaluationLock, FolderLock, LockError, this_process};
 pub use machine::{free_memory, host, resident_bytes, resident_bytes_of, unix_seconds};
 pub use observer::{Observer, Progress};
 pub use plan::{Plan, memory_need};
-pub use preset::{Preset, resolve};
+pub use preset::{Preset, Resolved, resolve};
 pub use rng::RngStreams;
 pub use run::{Digest, Run};
 pub use run_check::{RunCheck, check_run};
 pub use runs::{FoundFolders, RunSummary, find_runs};
 pub use sane_record::{EvaluationFinished, Event, StopReason};
+pub use sane_stats::number_format::parse_count;
 pub use set_aside::{OldRun, find_old_runs};
 pub use statistics::{Interaction, Statistics};
 pub use threads::{available, pool, stop_on_signals};

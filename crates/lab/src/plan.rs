@@ -7,6 +7,7 @@ use crate::run::Run;
 use crate::world::WorldSource;
 use sane_env::{AgentSteps, Stream};
 use sane_replay::Replay;
+use sane_stats::number_format::{duration, grouped};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -81,9 +82,9 @@ impl fmt::Display for Plan {
         writeln!(f, "measured      {} interactions of play, then train steps", self.measured.0)?;
         writeln!(
             f,
-            "time          {:.1} h for {} interactions at {:.0} per second",
-            self.seconds() / 3600.0,
-            self.total.0,
+            "time          {} for {} interactions at {:.0} per second",
+            duration(self.seconds()),
+            grouped(self.total.0),
             self.interactions_per_second
         )?;
         writeln!(

@@ -10,7 +10,7 @@ use crate::run::Digest;
 use crate::train::train;
 use crate::world::WorldSource;
 use sane_env::{AgentSteps, Stream};
-use sane_record::{Disk, StopReason};
+use sane_record::{Disk, ORIGIN_FILE, RunOrigin, StopReason};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -186,10 +186,15 @@ fn tiny() -> RunConfig {
     config
 }
 
+fn origin() -> RunOrigin {
+    RunOrigin { preset: "risky-road".into(), command: vec!["sane".into(), "train".into()], ..RunOrigin::default() }
+}
+
 /// Trains the run in `folder` to its end, or until the disk fails.
 fn train_on(disk: &Arc<PowerLossDisk>, folder: &Path, source: &WorldSource) -> Result<Digest, LabError> {
     let disk: Arc<dyn Disk> = Arc::<PowerLossDisk>::clone(disk);
-    let OpenRun { mut run, mut files, .. } = open_run_on(disk, folder, &tiny(), source, Start::Resume)?;
+    let OpenRun { mut run, mut files, .. } =
+        open_run_on(disk, folder, &tiny(), source, Start::Resume, Some(&origin()))?;
     files.begin(&run, &mut ())?;
     let reason = train(&mut run, &mut files, &mut (), &AtomicBool::new(false))?;
     assert_eq!(reason, StopReason::Finished);
@@ -202,7 +207,9 @@ fn a_run_that_loses_power_at_any_operation_resumes_and_ends_as_one_that_never_di
     let root = tempfile::tempdir().expect("a folder");
     let straight = root.path().join("straight");
     let expected = train_on(&PowerLossDisk::with(usize::MAX), &straight, &source).expect("nothing fails");
-    let records = |folder: &Path| ["events.jsonl", "config.toml"].map(|name| fs::read(folder.join(name)).expect(name));
+    let records = |folder: &Path| {
+        ["events.jsonl", "config.toml", ORIGIN_FILE].map(|name| fs::read(folder.join(name)).expect(name))
+    };
     let mut coin = Stream::named(1, "power");
     let mut cuts = 0;
     for operations in 0.. {

@@ -2,9 +2,9 @@
 //! says in what it differs from it.
 
 use crate::LabError;
-use crate::config::unknown_agent;
 use crate::config::{
-    ConfigError, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, TrainingConfig, WorldConfig,
+    ConfigError, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, SettingOrigin, TrainingConfig, WorldConfig,
+    differences, flat, unknown_agent,
 };
 use crate::world::{WorldKind, WorldSource};
 use sane_agent::{AdamConfig, AgentConfig, Exploration, LinearSchedule, NetworkSpec};
@@ -12,6 +12,8 @@ use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
 use sane_gym::is_ale_game;
 use sane_minigames::SuitableNetwork;
+use sane_record::RunOrigin;
+use std::collections::BTreeMap;
 
 /// A named starting point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,20 +103,73 @@ impl Preset {
     }
 }
 
+/// A configuration and where each of its values comes from.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    pub preset: Preset,
+    pub config: RunConfig,
+    /// By dotted key.
+    pub origins: BTreeMap<String, SettingOrigin>,
+    /// What preset and world gave alone.
+    base: RunConfig,
+}
+
+impl Resolved {
+    /// The record of a run that `command` begins. Its program's commit is for the caller to say.
+    pub fn origin(&self, command: Vec<String>) -> RunOrigin {
+        RunOrigin {
+            preset: self.preset.name().into(),
+            command,
+            version: env!("CARGO_PKG_VERSION").into(),
+            chosen: self.chosen(),
+            ..RunOrigin::default()
+        }
+    }
+
+    /// The keys whose values are not those of the preset, and what set them. World, agent and seed are always chosen and are
+    /// not listed.
+    fn chosen(&self) -> BTreeMap<String, String> {
+        let (values, before) = (flat(&self.config), flat(&self.base));
+        let given = |origin| !matches!(origin, SettingOrigin::Preset | SettingOrigin::World);
+        let is_chosen = |(key, origin): &(&String, &SettingOrigin)| {
+            !["world.name", "agent", "seed"].contains(&key.as_str())
+                && given(**origin)
+                && values.get(*key) != before.get(*key)
+        };
+        let named = |(key, origin): (&String, &SettingOrigin)| (key.clone(), origin.name().to_owned());
+        self.origins.iter().filter(is_chosen).map(named).collect()
+    }
+}
+
 /// The configuration that these layers make of a preset. The frames of a Gymnasium environment are known only after it is
 /// made; its network is the one that suits them, unless a layer sets it; vectors get the dense layers of the preset.
-pub fn resolve(preset: Preset, world: &str, agent: &str, layers: &Layers) -> Result<RunConfig, LabError> {
-    let mut base = preset.config(world, agent)?;
+pub fn resolve(preset: Preset, world: &str, agent: &str, layers: &Layers) -> Result<Resolved, LabError> {
+    let plain = preset.config(world, agent)?;
+    let base = base_for(&plain, world, layers)?;
     let config = layers.apply(&base)?;
-    if !matches!(WorldKind::of(world)?, WorldKind::Gym) {
-        return Ok(config);
+    let mut origins = layers.origins(&base, &config);
+    for key in differences(&plain, &base).into_keys() {
+        if let Some(origin @ SettingOrigin::Preset) = origins.get_mut(&key) {
+            *origin = SettingOrigin::World;
+        }
     }
+    origins.insert("world.name".into(), SettingOrigin::World);
+    Ok(Resolved { preset, config, origins, base })
+}
+
+/// The preset with the network that suits the frames of a Gymnasium environment; of other worlds as it is.
+fn base_for(plain: &RunConfig, world: &str, layers: &Layers) -> Result<RunConfig, LabError> {
+    let mut base = plain.clone();
+    if !matches!(WorldKind::of(world)?, WorldKind::Gym) {
+        return Ok(base);
+    }
+    let config = layers.apply(&base)?;
     let source = WorldSource::open(&config.world, None, &mut |_| ())?;
     let suited = NetworkSpec::for_world(source.make(config.seed)?.spec());
     if suited != NetworkSpec::mlp() || !base.learner.network.convolutions.is_empty() {
         base.learner.network = suited;
     }
-    Ok(layers.apply(&base)?)
+    Ok(base)
 }
 
 /// The network for a world, by its name.

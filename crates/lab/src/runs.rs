@@ -25,6 +25,8 @@ pub struct RunSummary {
     pub solved_at_episode: Option<u64>,
     /// Whether training has reached the end of its budget.
     pub finished: bool,
+    /// Digest of its complete state at its end, if it is finished.
+    pub digest: Option<String>,
     /// Speed of its last interval.
     pub interactions_per_second: Option<f64>,
     /// Bytes of all its files.
@@ -59,6 +61,7 @@ impl RunSummary {
             bad_episodes: None,
             solved_at_episode: None,
             finished: false,
+            digest: None,
             interactions_per_second: None,
             disk_bytes: disk_bytes(folder),
         };
@@ -102,7 +105,10 @@ impl RunSummary {
                 self.mean_return = Some(episode.return_mean_last_100);
             }
             Event::IntervalFinished(interval) => self.interactions = interval.interactions,
-            Event::RunFinished(run) => (self.interactions, self.finished) = (run.interactions, true),
+            Event::RunFinished(run) => {
+                (self.interactions, self.finished) = (run.interactions, true);
+                self.digest = run.digest.clone();
+            }
             Event::RunStarted(_) | Event::EvaluationFinished(_) => {}
         }
     }

@@ -21,7 +21,7 @@ pub(crate) const MARKER: &str = "set-aside.toml";
 const LARGEST_MARKER_BYTES: u64 = 4096;
 
 /// Files and folders that a run and the commands that read it write into its folder.
-const OWN_NAMES: [&str; 16] = [
+const OWN_NAMES: [&str; 18] = [
     "checkpoints",
     "config.toml",
     "config.toml.new",
@@ -34,6 +34,8 @@ const OWN_NAMES: [&str; 16] = [
     "lease",
     "lock",
     "log.txt",
+    "origin.toml",
+    "origin.toml.new",
     "risk",
     MARKER,
     "tensorboard",

@@ -64,13 +64,35 @@ pub fn name_patterns() -> String {
     format!("an Atari game (`sane roms list`), {} or gym:ID", patterns.join(", "))
 }
 
+/// Environments of Gymnasium that people name without the prefix; others are recognised by their version.
+const GYM_NAMES: [&str; 5] = ["CartPole", "Acrobot", "MountainCar", "LunarLander", "FrozenLake"];
+
+/// A name as Gymnasium, ALE or Gym would have it (`CartPole-v1`, `ALE/Breakout-v5`, `BreakoutNoFrameskip-v4`): what it is here.
+fn named_elsewhere(name: &str) -> Option<String> {
+    let id = name.strip_prefix("ALE/").unwrap_or(name);
+    let (id, version) = match id.rsplit_once("-v") {
+        Some((before, number)) if number.parse::<u32>().is_ok() => (before, true),
+        _ => (id, id != name),
+    };
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
+    let wanted = plain(id.trim_end_matches("NoFrameskip").trim_end_matches("Deterministic").trim_end_matches("-ram"));
+    let game = Game::all().iter().find(|game| plain(game.name) == wanted);
+    let known = GYM_NAMES.iter().find(|known| plain(known) == wanted);
+    match (game, known) {
+        (Some(game), _) if version => Some(game.name.into()),
+        (_, Some(known)) if !version => Some(format!("gym:{known}-v1")),
+        _ if version && !id.is_empty() => Some(format!("gym:{name}")),
+        _ => None,
+    }
+}
+
 fn unknown(name: &str) -> ConfigError {
     let atari = Game::all().iter().map(|game| game.name);
     let known = atari.chain(sane_minigames::known_worlds().map(|world| world.name));
     ConfigError::UnknownName {
         kind: "world",
         name: name.into(),
-        suggestion: closest_name(name, known).map(str::to_owned),
+        suggestion: named_elsewhere(name).or_else(|| closest_name(name, known).map(str::to_owned)),
     }
 }
 
@@ -179,6 +201,24 @@ pub(crate) mod tests {
         ] {
             let said = WorldKind::of(slip).unwrap_err().to_string();
             assert!(said.starts_with("world.name: ") && said.contains(hint), "{slip}: {said}");
+        }
+    }
+
+    #[test]
+    fn names_of_gymnasium_and_ale_get_the_name_they_have_here() {
+        for (name, here) in [
+            ("CartPole-v1", "gym:CartPole-v1"),
+            ("cartpole", "gym:CartPole-v1"),
+            ("MyWorld-v0", "gym:MyWorld-v0"),
+            ("Breakout-v5", "breakout"),
+            ("ALE/Breakout-v5", "breakout"),
+            ("breakout-v4", "breakout"),
+            ("BreakoutNoFrameskip-v4", "breakout"),
+            ("ALE/RoadRunner-v5", "road_runner"),
+            ("Boxing", "boxing"),
+        ] {
+            let said = WorldKind::of(name).unwrap_err().to_string();
+            assert_eq!(said, format!("unknown world {name}; did you mean {here}?"));
         }
     }
 

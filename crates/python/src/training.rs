@@ -8,8 +8,8 @@ use pyo3::types::PyDict;
 use sane_env::AgentSteps;
 use sane_lab::{
     Evaluation, EvaluationFinished, Event, LabError, Layers, NoiseMode, Observer, OpenRun, Preset, Progress, Start,
-    StopReason, WorldSource, available, default_folder, open_run, pool, read_config, read_trained, record_evaluation,
-    resolve,
+    StopReason, WorldSource, available, default_folder, open_run_from, pool, read_config, read_trained,
+    record_evaluation, resolve,
 };
 use sane_record::read_jsonl;
 use std::path::PathBuf;
@@ -48,12 +48,16 @@ pub fn train(
     let mut latest = LatestProgress::default();
     let shown = Arc::clone(&latest.progress);
     let work = || -> Result<(PathBuf, bool), LabError> {
-        let config = resolve(preset, world, agent, &layers)?;
+        let resolved = resolve(preset, world, agent, &layers)?;
+        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let origin = sane_cli::version::sign(resolved.origin(command));
+        let config = resolved.config;
         let folder = out.unwrap_or_else(|| default_folder(&config));
         let source = WorldSource::open(&config.world, None, &mut |_| ())?;
         let pool = pool(threads)?;
         let start = if fresh { Start::Fresh } else { Start::Resume };
-        let OpenRun { mut run, mut files, .. } = open_run(&folder, &config, &source, start)?;
+        let OpenRun { mut run, mut files, .. } =
+            pool.install(|| open_run_from(&origin, &folder, &config, &source, start))?;
         files.begin(&run, &mut latest)?;
         let reason = pool.install(|| sane_lab::train(&mut run, &mut files, &mut latest, &stop))?;
         latest.set(Progress::of(&run));

@@ -5,7 +5,8 @@ use crate::SuiteError;
 use crate::cluster::{ClusterFile, RayFile, SlurmFile};
 use crate::search::Search;
 use crate::seeds::Seeds;
-use serde::{Deserialize, Serialize};
+use sane_lab::parse_count;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ pub struct SuiteFile {
     /// Starting point of the settings; what suits each world if left out.
     pub preset: Option<String>,
     /// Length of each run in interactions; the preset's if left out.
+    #[serde(default, deserialize_with = "count")]
     pub budget: Option<u64>,
     #[serde(default)]
     pub games: Vec<String>,
@@ -62,6 +64,7 @@ pub struct Variant {
     /// Names the folder its runs are in.
     pub name: String,
     pub preset: Option<String>,
+    #[serde(default, deserialize_with = "count")]
     pub budget: Option<u64>,
     pub games: Option<Vec<String>>,
     pub agents: Option<Vec<String>>,
@@ -163,6 +166,16 @@ impl SuiteFile {
         file.slurm.check(document)?;
         Ok(file)
     }
+}
+
+/// A count as a number, or as people write it: `budget = "200k"`, `1e6`.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = match toml::Value::deserialize(deserializer)? {
+        toml::Value::String(text) => text,
+        toml::Value::Float(number) if number.fract() == 0.0 => format!("{number:.0}"),
+        other => other.to_string(),
+    };
+    parse_count(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
 impl Resources {

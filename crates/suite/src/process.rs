@@ -127,7 +127,7 @@ fn input(stage: Stage, folder: &Path) -> Stdio {
 fn arguments(stage: Stage, run: &SuiteRun, folder: &Path, suite: &Suite, options: &SchedulerOptions) -> Vec<String> {
     let folder = folder.to_string_lossy().into_owned();
     let mut arguments = match stage {
-        Stage::Train => [run.train_arguments(), vec!["--out".into(), folder]].concat(),
+        Stage::Train => [run.train_arguments(), vec!["--from-suite".into(), "--out".into(), folder]].concat(),
         Stage::Evaluate => {
             let evaluation = &suite.evaluation;
             let (interactions, seed) = (evaluation.interactions.to_string(), evaluation.start_seed.to_string());

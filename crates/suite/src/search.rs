@@ -7,7 +7,7 @@
 //! ```
 
 use crate::SuiteError;
-use crate::file::{Document, KeyStep, Variant};
+use crate::file::{Document, KeyStep, Variant, count};
 use sane_env::Stream;
 use sane_lab::merge_tables;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,7 @@ pub struct Search {
     /// Halving: what points are ranked by.
     pub metric: Option<Metric>,
     pub preset: Option<String>,
+    #[serde(default, deserialize_with = "count")]
     pub budget: Option<u64>,
     pub games: Option<Vec<String>>,
     pub agents: Option<Vec<String>>,

@@ -37,7 +37,25 @@ pub struct Args {
     selection: RunSelection,
 }
 
+/// The ending of the only format there is.
+const ENDING: &str = "safetensors";
+
+/// Refuses a file whose ending promises another format than the one that is written.
+fn check_ending(path: &Path) -> Result<(), Failure> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING)) {
+        return Ok(());
+    }
+    let better = path.with_extension(ENDING);
+    Err(Failure::Usage(format!(
+        "{} would hold safetensors, whatever its name says; name it {} (PyTorch reads it with \
+         safetensors.torch.load_file)",
+        path.display(),
+        better.display()
+    )))
+}
+
 pub fn run(args: Args, output: &Output) -> Outcome {
+    args.output.iter().try_for_each(|path| check_ending(path))?;
     let loaded = args.selection.load(output)?;
     let config = &loaded.trained.config;
     let (agent, world, steps) = (&config.agent, &config.world.name, loaded.trained.interactions.0);

@@ -9,16 +9,21 @@ use sane_lab::{
     Digest, FoundFolders, LabError, RunSummary, WorldSource, check_run, find_old_runs, find_runs, inspect_run,
     read_config, to_toml,
 };
+use sane_record::RunSearch;
+use sane_record::export::{ExportRun, TableFormat, export_mlflow, export_tables, export_wandb};
+use sane_stats::number_format::counted;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// List runs, show one, print the digest of its state, check it, delete replaced ones
+/// List runs, show one, print the digest of its state, check it, export it, delete replaced ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane runs list                              # all runs below runs/\n  \
+    sane runs list                              # all runs below runs/, and the digests of the finished ones\n  \
     sane runs show runs/boxing/sane/seed-1\n  \
     sane runs hash runs/boxing/sane/seed-1      # equal digests mean equal states, bit for bit\n  \
     sane runs check runs/boxing/sane/seed-1     # read everything it holds and say what is damaged\n  \
+    sane runs export runs --csv tables          # episodes, intervals, evaluations and settings as tables\n  \
+    sane runs export runs --mlflow mlruns       # for MLflow; --parquet, --wandb-offline\n  \
     sane runs prune                             # list the runs that `sane train --fresh` set aside\n  \
     sane runs prune --yes                       # delete them")]
 pub struct Args {
@@ -68,6 +73,21 @@ enum Action {
         #[command(flatten)]
         roms: RomsOption,
     },
+    /// Write runs for other programs: tables, MLflow, Weights & Biases; run folders stay as they are
+    #[command(after_help = "Examples:\n  \
+        sane runs export runs/boxing/sane/seed-1 --csv tables      # pandas.read_csv(\"tables/episodes.csv\")\n  \
+        sane runs export runs --parquet tables                     # pandas.read_parquet(\"tables/intervals.parquet\")\n  \
+        sane runs export runs --mlflow mlruns                      # MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri mlruns\n  \
+        sane runs export runs --wandb-offline wandb                # wandb sync wandb/offline-run-*\n\n\
+        A run that is exported again replaces what was exported before. A damaged run is set aside with one line.\n\
+        TensorBoard reads run folders as they are, hyperparameters included: tensorboard --logdir runs")]
+    Export {
+        /// Folders of runs, or folders with runs below them
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+        #[command(flatten)]
+        formats: Formats,
+    },
     /// List the old runs that `sane train --fresh` set aside; with --yes, delete them
     Prune {
         /// The folder
@@ -79,17 +99,37 @@ enum Action {
     },
 }
 
+/// Where runs are exported to.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+struct Formats {
+    /// Folder for tables as CSV: episodes, intervals, evaluations, runs
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+    /// Folder for the same tables as Parquet
+    #[arg(long, value_name = "DIR")]
+    parquet: Option<PathBuf>,
+    /// Folder of an MLflow file store
+    #[arg(long, value_name = "DIR")]
+    mlflow: Option<PathBuf>,
+    /// Folder for offline runs of Weights & Biases
+    #[arg(long, value_name = "DIR")]
+    wandb_offline: Option<PathBuf>,
+}
+
 pub fn run(args: Args, output: &Output) -> Outcome {
     match args.action {
         Action::List { root, json } => list(&root, json, *output),
         Action::Show { run, json } => show(&run, json, *output),
         Action::Hash { run, checkpoint, parts, roms } => hash(&run, checkpoint, parts, roms.folder(), *output),
         Action::Check { run, json, roms } => check(&run, json, roms.folder(), *output),
+        Action::Export { runs, formats } => export(&runs, &formats, *output),
         Action::Prune { root, yes } => prune(&root, yes, *output),
     }
 }
 
 fn list(root: &Path, as_json: bool, output: Output) -> Outcome {
+    require_folder(root)?;
     let FoundFolders { runs, warnings } = find_runs(root)?;
     warnings.iter().for_each(|warning| output.warn(warning));
     let summaries: Vec<(PathBuf, Result<RunSummary, LabError>)> =
@@ -106,7 +146,10 @@ fn list(root: &Path, as_json: bool, output: Output) -> Outcome {
         output.note(format_args!("no runs below {}", root.display()));
         return Ok(());
     }
-    output.result(format_args!("{:<44}{:>12}{:>12}{:>10}{:>10}  state", "run", "interactions", "of", "return", "MB"));
+    output.result(format_args!(
+        "{:<44}{:>12}{:>12}{:>10}{:>10}  {:<12}digest",
+        "run", "interactions", "of", "return", "MB", "state"
+    ));
     for (run, summary) in summaries {
         let summary = match summary {
             Ok(summary) => summary,
@@ -116,13 +159,14 @@ fn list(root: &Path, as_json: bool, output: Output) -> Outcome {
             }
         };
         output.result(format_args!(
-            "{:<44}{:>12}{:>12}{:>10}{:>10.1}  {}",
+            "{:<44}{:>12}{:>12}{:>10}{:>10.1}  {:<12}{}",
             summary.folder.display(),
             summary.interactions,
             summary.config.training.total_interactions.0,
             summary.mean_return.map_or("-".into(), |mean| format!("{mean:.2}")),
             summary.disk_bytes as f64 / 1e6,
             if summary.finished { "finished" } else { "unfinished" },
+            summary.digest.as_deref().map_or("-", |digest| &digest[..12.min(digest.len())]),
         ));
     }
     Ok(())
@@ -188,8 +232,60 @@ fn check(run: &Path, as_json: bool, roms: Option<&Path>, output: Output) -> Outc
     }
 }
 
+/// A folder that is searched for runs must exist.
+fn require_folder(root: &Path) -> Result<(), Failure> {
+    if root.is_dir() {
+        return Ok(());
+    }
+    let place = std::path::absolute(root).unwrap_or_else(|_| root.into());
+    Err(Failure::Usage(format!(
+        "there is no folder {}: `sane train` makes runs/ where it is called; go there, or name the folder that holds \
+         the runs",
+        place.display()
+    )))
+}
+
+fn export(folders: &[PathBuf], formats: &Formats, output: Output) -> Outcome {
+    folders.iter().try_for_each(|folder| require_folder(folder))?;
+    let found = RunSearch::default().find(folders)?;
+    found.unreadable.iter().for_each(|error| output.warn(error));
+    let bar = output.progress_bar(found.folders.len() as u64, "reading runs");
+    let mut runs = Vec::new();
+    for folder in found.folders.values() {
+        match ExportRun::read(folder) {
+            Ok(run) => runs.push(run),
+            Err(error) => output.warn(format_args!("{} is left out: {error}", folder.display())),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if runs.is_empty() {
+        let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        return Err(Failure::Usage(format!("no run to export in {}", names.join(", "))));
+    }
+    let spinner = output.spinner("writing");
+    let mut written = Vec::new();
+    if let Some(folder) = &formats.csv {
+        written.extend(export_tables(&runs, TableFormat::Csv, folder)?);
+    }
+    if let Some(folder) = &formats.parquet {
+        written.extend(export_tables(&runs, TableFormat::Parquet, folder)?);
+    }
+    if let Some(folder) = &formats.mlflow {
+        written.extend(export_mlflow(&runs, folder)?);
+    }
+    if let Some(folder) = &formats.wandb_offline {
+        written.extend(export_wandb(&runs, folder)?);
+    }
+    spinner.finish_and_clear();
+    written.iter().for_each(|path| output.result(path.display()));
+    output.note(format_args!("{} exported", counted(runs.len(), "run")));
+    Ok(())
+}
+
 /// Lists what will be deleted before anything is, and what looks like it but is kept.
 fn prune(root: &Path, confirmed: bool, output: Output) -> Outcome {
+    require_folder(root)?;
     let (old, kept): (Vec<_>, Vec<_>) = find_old_runs(root)?.into_iter().partition(|old| old.kept_because.is_none());
     let bytes: u64 = old.iter().map(|old| old.bytes).sum();
     for run in &old {
@@ -231,6 +327,7 @@ fn as_value(summary: &RunSummary) -> serde_json::Value {
         "bad_episodes": summary.bad_episodes,
         "solved_at_episode": summary.solved_at_episode,
         "finished": summary.finished,
+        "digest": summary.digest,
         "not_bit_exact": summary.config.world.not_bit_exact(),
         "interactions_per_second": summary.interactions_per_second,
         "disk_bytes": summary.disk_bytes,

@@ -4,13 +4,14 @@ use super::config::Settings;
 use crate::args::RomsOption;
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
+use crate::version;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_lab::{
-    Event, Observer, OpenRun, Plan, Progress, Start, StopReason, WorldSource, default_folder, name_patterns, open_run,
-    pool, resident_bytes, stop_on_signals, train,
+    Event, Observer, OpenRun, Plan, Progress, RunConfig, Start, StopReason, WorldKind, WorldSource, default_folder,
+    name_patterns, open_run_from, pool, resident_bytes, stop_on_signals, train,
 };
 use sane_nn::Kernel;
-use sane_stats::number_format::duration;
+use sane_stats::number_format::{duration, grouped};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 const EXAMPLES: &str = "Examples:\n  \
     sane train road_runner --agent q-sane --preset quick    # minutes on two cores\n  \
     sane train seaquest --agent sane                        # the paper: 25 million interactions\n  \
-    sane train minatar/breakout --agent noisynet --steps 1000000\n  \
+    sane train minatar/breakout --agent noisynet --steps 1M\n  \
     sane train boxing --agent sane --dry-run                # memory, disk and time, without training\n  \
     sane train boxing --agent eps-greedy --set learner.exploration.epsilon.last=0.01 --seed 2\n\n\
     An interaction is one decision of the agent: 4 frames on Atari.\n\
@@ -67,7 +68,10 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         Kernel::named(name).and_then(Kernel::use_in_process).map_err(Failure::usage)?;
     }
     let stop = stop_on_signals()?;
-    let config = args.settings.resolve(&args.game, None)?;
+    let resolved = args.settings.resolve(&args.game, None)?;
+    let origin =
+        version::sign(resolved.origin(std::env::args_os().map(|word| word.to_string_lossy().into()).collect()));
+    let config = resolved.config;
     let folder = args.out.unwrap_or_else(|| default_folder(&config));
     let source =
         WorldSource::open(&config.world, args.roms.folder(), &mut |message| output.note(message)).map_err(classify)?;
@@ -79,10 +83,13 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     }
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
     let OpenRun { mut run, mut files, notes, warnings } =
-        pool.install(|| open_run(&folder, &config, &source, start)).map_err(classify)?;
+        pool.install(|| open_run_from(&origin, &folder, &config, &source, start)).map_err(classify)?;
     warnings.iter().for_each(|warning| output.warn(warning));
     notes.iter().for_each(|note| output.note(note));
     let from = run.clock.steps().0;
+    if !output.is_quiet() && !args.settings.from_suite {
+        announce_long_run(&config, from, &source, &pool, *output)?;
+    }
     let (game, agent) = (&config.world.name, &config.agent);
     if 0 < from {
         output.note(format_args!("{game}, {agent}: resuming at interaction {from} in {}", folder.display()));
@@ -116,6 +123,37 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     }
 }
 
+/// Interactions that take less than an hour on any machine; their time is not measured before they begin.
+const SHORT_RUN: u64 = 100_000;
+const HOUR: f64 = 3_600.0;
+
+/// Says that a run will take more than an hour, and how to make a short one of it. Measures about two seconds.
+fn announce_long_run(
+    config: &RunConfig,
+    from: u64,
+    source: &WorldSource,
+    pool: &rayon::ThreadPool,
+    output: Output,
+) -> Outcome {
+    let left = config.training.total_interactions.0.saturating_sub(from);
+    if left <= SHORT_RUN {
+        return Ok(());
+    }
+    let plan = pool.install(|| Plan::measure(config, source))?;
+    let seconds = left as f64 / plan.interactions_per_second;
+    if HOUR < seconds {
+        let is_atari = matches!(WorldKind::of(&config.world.name), Ok(WorldKind::Atari(_)));
+        let shorter = if is_atari { "--preset quick, or --steps 200k" } else { "--steps 100k" };
+        output.note(format_args!(
+            "this will take about {} for {} interactions; for a short run: {shorter}; Ctrl-C stops it, the same command \
+             resumes it",
+            duration(seconds),
+            grouped(left)
+        ));
+    }
+    Ok(())
+}
+
 /// How often the bar is drawn, and how often a log line is written where standard error is not a terminal.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -135,7 +173,8 @@ impl ProgressLine {
     fn new(output: Output, events_as_json: bool, from: u64, total: u64) -> Self {
         let on_terminal = std::io::stderr().is_terminal() && !output.is_quiet();
         let bar = on_terminal.then(|| {
-            // `wide_msg` truncates: a line that wraps would not be erased when the bar is redrawn.
+            // `wide_msg` truncates: a line that wraps would not be erased when the bar is redrawn. What does not fit is left
+            // out before, field by field.
             let style = ProgressStyle::with_template("{bar:12} {pos}/{len} {wide_msg}").expect("the template is valid");
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
             bar.set_position(from);
@@ -171,15 +210,18 @@ impl Observer for ProgressLine {
         }
         self.shown = Instant::now();
         let progress = progress();
-        let text = progress_text(&progress, self.speed.update(progress.interactions));
+        let fields = progress_fields(&progress, self.speed.update(progress.interactions));
+        let (now, total) = (progress.interactions, progress.total_interactions);
+        let counts = format!("{now}/{total}");
         match &self.bar {
             Some(bar) => {
-                bar.set_position(progress.interactions);
-                bar.set_message(text);
+                let columns = crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| usize::from(columns));
+                bar.set_position(now);
+                bar.set_message(fitting(&fields, columns.saturating_sub(BAR_COLUMNS + counts.len() + 1)));
             }
             None => {
-                let (now, total) = (progress.interactions, progress.total_interactions);
-                self.output.note(format_args!("{now}/{total} {text}"));
+                let text = fitting(&fields, COLUMNS - counts.len() - 1);
+                self.output.note(format_args!("{counts} {text}"));
             }
         }
     }
@@ -208,7 +250,27 @@ impl Speed {
     }
 }
 
-fn progress_text(progress: &Progress, per_second: f64) -> String {
+/// Columns of a line where there is no terminal.
+const COLUMNS: usize = 80;
+/// Columns of the bar itself and the space behind it.
+const BAR_COLUMNS: usize = 13;
+
+/// As many of the fields as fit into so many columns, from the left.
+fn fitting(fields: &[String], columns: usize) -> String {
+    let mut text = String::new();
+    for field in fields {
+        let separator = if text.is_empty() { "" } else { " · " };
+        if columns < text.chars().count() + separator.chars().count() + field.chars().count() {
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(field);
+    }
+    text
+}
+
+/// What the progress line shows, the most important first.
+fn progress_fields(progress: &Progress, per_second: f64) -> Vec<String> {
     let left = progress.total_interactions.saturating_sub(progress.interactions) as f64;
     let mut parts = vec![format!("{per_second:.0}/s"), format!("ETA {}", duration(left / per_second.max(1e-9)))];
     parts.extend(progress.mean_return.map(|mean| format!("return {mean:.2}")));
@@ -217,7 +279,7 @@ fn progress_text(progress: &Progress, per_second: f64) -> String {
     parts.extend(progress.explored_share.map(|share| format!("explores {:.1} %", 100.0 * share)));
     parts.extend(progress.loss.map(|loss| format!("loss {loss:.2e}")));
     parts.extend(resident_bytes().map(|bytes| format!("{:.2} GB", bytes as f64 / 1e9)));
-    parts.join(" · ")
+    parts
 }
 
 #[cfg(test)]
@@ -236,8 +298,17 @@ mod tests {
             explored_share: Some(0.25),
             loss: None,
         };
-        let text = progress_text(&progress, 1.0);
-        assert!(text.starts_with("1/s · ETA 1h00 · return 1.50 · |σ| 5.00e-2 · explores 25.0 %"), "{text}");
+        let text = progress_fields(&progress, 1.0).join(" · ");
+        assert!(text.starts_with("1/s · ETA 1 h · return 1.50 · |σ| 5.00e-2 · explores 25.0 %"), "{text}");
         assert!(!text.contains('ε') && !text.contains("loss"));
+    }
+
+    #[test]
+    fn a_narrow_line_drops_whole_fields_from_the_right() {
+        let fields = ["266/s", "ETA 5 min", "|σ| 1.20e-2", "loss 4.51e-2"].map(str::to_owned);
+        assert_eq!(fitting(&fields, 80), "266/s · ETA 5 min · |σ| 1.20e-2 · loss 4.51e-2");
+        assert_eq!(fitting(&fields, 45), "266/s · ETA 5 min · |σ| 1.20e-2");
+        assert_eq!(fitting(&fields, 8), "266/s");
+        assert_eq!(fitting(&fields, 4), "");
     }
 }

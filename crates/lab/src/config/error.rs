@@ -22,7 +22,7 @@ pub enum ConfigError {
         /// What was named: `agent`, `preset`, `world`.
         kind: &'static str,
         name: String,
-        /// The name that was probably meant.
+        /// The name that was probably meant, and what to say with it.
         suggestion: Option<String>,
     },
     /// A value outside its range.
@@ -34,6 +34,13 @@ pub enum ConfigError {
         /// Where it was written.
         place: String,
         reason: String,
+    },
+    /// An error of a value that a file gives.
+    #[error("{place}: {source}")]
+    At {
+        /// File and line.
+        place: String,
+        source: Box<Self>,
     },
     /// `--set` without `=`.
     #[error("--set {text}: expected key=value, for example --set learner.gamma=0.99")]

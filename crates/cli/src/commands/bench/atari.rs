@@ -7,7 +7,7 @@
 //! middle of a game, and its size in a file.
 
 use super::{Measurements, geometric_mean};
-use crate::args::RomsOption;
+use crate::args::{RomsOption, count_in};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use indicatif::ProgressBar;
@@ -30,10 +30,10 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_values_t = Game::PAPER_GAMES.map(str::to_owned))]
     games: Vec<String>,
     /// Frames per round
-    #[arg(long, default_value_t = 6000, value_parser = clap::value_parser!(u64).range(4..))]
+    #[arg(long, default_value_t = 6000, value_parser = count_in(4..))]
     frames: u64,
     /// Rounds; the best one is reported
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = count_in(1..))]
     rounds: u64,
     #[command(flatten)]
     roms: RomsOption,

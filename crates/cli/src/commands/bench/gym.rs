@@ -5,6 +5,7 @@
 //! fastest and the slowest.
 
 use super::Measurements;
+use crate::args::count_in;
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use anyhow::{Context, anyhow};
@@ -38,10 +39,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Steps per round
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 20_000, value_parser = count_in(1..))]
     steps: u64,
     /// Rounds on each side
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, default_value_t = 7, value_parser = count_in(1..=1000))]
     rounds: u64,
     /// The Python interpreter
     #[arg(long, value_name = "PATH")]

@@ -4,6 +4,7 @@
 //! of a few rounds, with the slowest and the fastest.
 
 use super::{Measurements, geometric_mean};
+use crate::args::count_in;
 use crate::failure::Outcome;
 use crate::output::Output;
 use anyhow::{Context, anyhow};
@@ -34,10 +35,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Steps per round of sane
-    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 1_000_000, value_parser = count_in(1..))]
     steps: u64,
     /// Steps per round of the package
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 20_000, value_parser = count_in(1..))]
     package_steps: u64,
     /// Python interpreter that runs the package
     #[arg(long, default_value = "python3")]

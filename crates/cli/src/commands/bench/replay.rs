@@ -4,7 +4,7 @@
 //! the median of many, with the 5th and 95th percentiles, on one thread and on all. The emulator's time is excluded.
 
 use super::Measurements;
-use crate::args::RomsOption;
+use crate::args::{RomsOption, count_in};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use indicatif::ProgressBar;
@@ -29,13 +29,13 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_values_t = Game::PAPER_GAMES.map(str::to_owned))]
     games: Vec<String>,
     /// Transitions the replay is filled with
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..100_000_000))]
+    #[arg(long, default_value_t = 100_000, value_parser = count_in(1..100_000_000))]
     transitions: u64,
     /// Transitions per batch
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..100_000))]
+    #[arg(long, default_value_t = 32, value_parser = count_in(1..100_000))]
     batch_size: u64,
     /// Batches to sample
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..1_000_000))]
+    #[arg(long, default_value_t = 500, value_parser = count_in(1..1_000_000))]
     batches: u64,
     #[command(flatten)]
     roms: RomsOption,

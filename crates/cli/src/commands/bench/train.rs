@@ -1,6 +1,6 @@
 //! `sane bench train`: interactions per second of each agent with a full replay, and the share of each phase.
 
-use crate::args::RomsOption;
+use crate::args::{RomsOption, count_in};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use sane_lab::{Preset, TrainingBench, TrainingSpeed, WorldSource, pool};
@@ -20,10 +20,10 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "eps-greedy,noisynet,sane,q-sane")]
     agents: Vec<String>,
     /// Transitions in the replay before timing begins
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1_000..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = count_in(1_000..=1_000_000))]
     fill: u64,
     /// Interactions to time per agent, after as many of warm-up
-    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = count_in(100..=1_000_000))]
     interactions: u64,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -1,7 +1,7 @@
 //! `sane risk audit`: does low σ mean high risk? Tries every action in sampled states and continues with the policy.
 
 use super::{InspectedRun, Noise, write_all};
-use crate::args::{LoadedRun, RomsOption, probability};
+use crate::args::{LoadedRun, RomsOption, count_in, probability};
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use sane_lab::risk::{Audit, audit};
@@ -45,13 +45,13 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     states: u32,
     /// Interactions of the evaluation from which the states are sampled [default: 20 per state]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "N", value_parser = count_in(2..))]
     interactions: Option<u64>,
     /// Continuations played after each action of each state
     #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     continuations: u32,
     /// Maximum length of a continuation in interactions, the tried action included
-    #[arg(long, value_name = "H", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "H", default_value_t = 40, value_parser = count_in(1..=1_000_000))]
     horizon: u64,
     /// Probability of a random action in a continuation [default: 0 in stochastic worlds, else 0.05]
     #[arg(long, value_name = "P", value_parser = probability)]

@@ -1,6 +1,7 @@
 //! `sane risk film`: an episode as an animated GIF, and as single pictures if asked for.
 
 use super::{Inspection, Noise, raster, remove_stale};
+use crate::args::count_in;
 use crate::commands::play::default_rate;
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
@@ -31,10 +32,10 @@ pub struct Args {
     #[arg(long, value_name = "E", default_value_t = 0)]
     episode: u64,
     /// Interactions to skip at the start of the episode
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count_in(0..))]
     from: u64,
     /// Maximum number of interactions to record
-    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = count_in(1..=10_000))]
     length: u64,
     /// Pictures per second [default: the game's own speed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=50))]

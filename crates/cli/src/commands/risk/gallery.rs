@@ -1,6 +1,7 @@
 //! `sane risk gallery`: the states with the smallest and largest |σ| as annotated pictures and a page.
 
 use super::{Inspection, Noise, raster, remove_stale, write_all};
+use crate::args::count_in;
 use crate::failure::{Outcome, classify};
 use crate::output::Output;
 use sane_lab::risk::{Gallery, GalleryWithPictures, gallery};
@@ -24,10 +25,10 @@ pub struct Args {
     #[arg(long, value_name = "K", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=100))]
     states: u16,
     /// Interactions of the evaluation
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = count_in(1..))]
     interactions: u64,
     /// Minimum number of interactions between two shown states of one episode
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = count_in(1..))]
     apart: u64,
     /// Whether the policy plays with its noise
     #[arg(long, value_enum, default_value_t = Noise::Off)]

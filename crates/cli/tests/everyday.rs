@@ -131,7 +131,8 @@ fn two_runs_are_compared_key_by_key() {
 fn a_list_of_runs_has_digests_and_passes_over_damage() {
     let temp = TempFolder::new();
     succeed(&mut small_run("sane", &temp.path("runs/a"), &SHORT));
-    let ways: [(&str, fn(&Path)); 4] = [
+    type Damage = fn(&Path);
+    let ways: [(&str, Damage); 4] = [
         ("b", |run| fs::write(run.join("config.toml"), "agent = [").unwrap()),
         ("c", |run| fs::write(run.join("config.toml"), [0xff, 0xfe]).unwrap()),
         ("d", |run| fs::write(run.join("events.jsonl"), "{\"event\":3}\n{}\n").unwrap()),

@@ -340,7 +340,11 @@ pub(crate) mod tests {
         assert_eq!((run.name(), run.finished), ("risky-road sane seed 3".to_owned(), true));
         assert_eq!(run.setting("learner.gamma"), "0.99");
         let mut rows = Vec::new();
-        run.rows(|row| Ok(rows.push(row))).unwrap();
+        run.rows(|row| {
+            rows.push(row);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(rows.iter().map(|row| row.step).collect::<Vec<_>>(), [0, 10, 20, 40, 40, 40]);
         assert_eq!(rows[2].cells["sigma.mean_abs"], Cell::Number(0.25));
         let evaluation: Vec<(String, f64)> = rows[5].metrics().collect();

@@ -111,7 +111,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     let ten = 10_u128.checked_pow(power.unsigned_abs()).ok_or_else(refused)?;
     let value = match power {
         0.. => digits.checked_mul(ten),
-        _ => (digits % ten == 0).then_some(digits / ten),
+        _ => digits.is_multiple_of(ten).then_some(digits / ten),
     };
     value.and_then(|value| u64::try_from(value).ok()).filter(|value| *value <= i64::MAX as u64).ok_or_else(refused)
 }

@@ -100,7 +100,9 @@ fn seeds(section: &Section) -> String {
             format!(" Interactions: {}.", section.worlds.iter().map(of).collect::<Vec<_>>().join(", "))
         }
     };
-    let (worlds, agents) = (counted(worlds, "world"), counted(agents, "agent"));
+    let names: BTreeSet<&str> = section.agents.iter().map(|agent| agent.name.as_str()).collect();
+    let variants = if names.len() < agents { format!(" in {agents} variants") } else { String::new() };
+    let (worlds, agents) = (counted(worlds, "world"), counted(names.len(), "agent") + &variants);
     format!("{worlds}, {agents}; seeds per world and agent: {seeds}{missing}.{budgets}")
 }
 

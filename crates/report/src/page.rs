@@ -117,7 +117,7 @@ fn section_html(report: &SectionReport, index: usize) -> String {
             curves.concat()
         )
     } else {
-        format!("{remarks}{scores}{sweeps}{compared}{}", curves.concat())
+        format!("{remarks}{sweeps}{scores}{compared}{}", curves.concat())
     };
     let settings: String = report.settings.iter().map(Table::html).collect();
     let common: String = common_settings(&report.section)

@@ -72,7 +72,12 @@ pub fn score_table(section: &Section, measure: Measure) -> Table {
         }
     }
     table.notes = score_notes(section, measure, noise);
-    table.narrow()
+    let across = table.columns.len();
+    let mut table = table.narrow();
+    if table.columns.len() != across {
+        table.columns[0] = "agent".into();
+    }
+    table
 }
 
 fn score_caption(section: &Section, measure: Measure) -> String {

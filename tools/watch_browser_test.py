@@ -551,7 +551,10 @@ def check_many(browser, folder):
         print(f"  a run of it: {1000 * (time.time() - opened):.0f} ms")
         opened = time.time()
         browser.ask("location.hash = '#/compare?runs=all'")
-        browser.wait("eleven panels by agent", "document.querySelectorAll('.panels .chart').length === 11 && [...document.querySelectorAll('.panels .chart')].every((c) => 50 < Number(c.dataset.points))")
+        panels = "document.querySelectorAll('.panels .chart').length === 11 && [...document.querySelectorAll('.panels .chart')].every((c) => {} < Number(c.dataset.points))"
+        browser.wait("eleven panels by agent, sketched", panels.format(20))
+        print(f"  all of them sketched: {1000 * (time.time() - opened):.0f} ms")
+        browser.wait("and whole", panels.format(100))
         print(f"  all of them compared: {1000 * (time.time() - opened):.0f} ms")
         opened = time.time()
         browser.ask("document.querySelector('input[value=sigma]').click()")

@@ -133,6 +133,7 @@ export class Compare {
       const ids = rows.map((row) => row.id);
       const isSame = known && ids.join() === panel.ids.join();
       panel.ids = ids;
+      if (!known && kept.quantity === "curve" && this.controls.x === "interactions") this.show(panel, sketches(rows, by), "interactions");
       if (!isSame || changed === null || ids.some((id) => changed.has(id))) this.request(panel);
     }
     const order = [...worlds.keys()].map((world) => this.panels.get(world).root);
@@ -252,6 +253,43 @@ export class Compare {
     const curves = [...this.panels.values()].flatMap(({ chart }) => chart.given);
     download(`comparison-${kept.quantity}.csv`, "text/csv", curvesCsv(curves, { title: kept.quantity, axis: this.controls.x }));
   }
+}
+
+/** What the rows of the table know, for the moment until the whole curves are read: sixty points of each run. */
+function sketches(rows, by) {
+  const groups = new Map();
+  for (const row of rows.slice().sort((a, b) => a.seed - b.seed)) {
+    const key = by === "run" ? row.id : row.group;
+    groups.set(key, [...(groups.get(key) || []), row]);
+  }
+  return [...groups.values()].map((group) => {
+    const { world, label, note, colour, pattern } = group[0];
+    const curve = { ids: group.map((row) => row.id), seeds: group.map((row) => row.seed), world, label, note, colour, pattern, x: [], mean: [], low: [], high: [] };
+    const places = group.length === 1 ? group[0].trend.map((point) => point[0]) : grid(Math.max(0, ...group.map((row) => row.trend[row.trend.length - 1]?.[0] ?? 0)));
+    for (const x of places) {
+      const values = group.map((row) => valueAt(row.trend, x)).filter((value) => value !== null);
+      if (values.length === 0) continue;
+      curve.x.push(x);
+      curve.mean.push(values.reduce((sum, value) => sum + value, 0) / values.length);
+      curve.low.push(Math.min(...values));
+      curve.high.push(Math.max(...values));
+    }
+    return curve;
+  });
+}
+
+function grid(end) {
+  return Array.from({ length: 61 }, (_, i) => (end * i) / 60);
+}
+
+/** Between two points; none outside of them. */
+function valueAt(points, x) {
+  const next = points.findIndex((point) => x <= point[0]);
+  if (next < 0) return null;
+  if (points[next][0] === x) return points[next][1];
+  if (next === 0) return null;
+  const [[x0, y0], [x1, y1]] = [points[next - 1], points[next]];
+  return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
 }
 
 /** `1–3, 7` of sorted seeds. */

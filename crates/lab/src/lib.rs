@@ -32,6 +32,7 @@ mod config;
 mod error;
 mod evaluate;
 mod export;
+pub mod ffmpeg;
 mod film;
 mod folder;
 pub mod hub;

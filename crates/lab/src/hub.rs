@@ -14,7 +14,9 @@ use std::path::Path;
 /// The files of a hub's folder beside the card.
 pub const POLICY_FILE: &str = "policy.safetensors";
 pub const CONFIG_FILE: &str = "config.toml";
-pub const FILM_FILE: &str = "replay.gif";
+/// The film: the name under which hubs look for one, or a picture that moves where no MP4 can be written.
+pub const MP4_FILE: &str = "replay.mp4";
+pub const GIF_FILE: &str = "replay.gif";
 
 /// The evaluations of this checkpoint that the run folder holds.
 pub fn evaluations_of(folder: &Path, trained: &TrainedAgent) -> Result<Vec<EvaluationFinished>, LabError> {
@@ -41,8 +43,8 @@ pub fn episode_pictures(trained: &TrainedAgent, source: &WorldSource, most: usiz
     Ok(pictures)
 }
 
-/// The model card: front matter that hubs read, the results, and how to reproduce them.
-pub fn model_card(trained: &TrainedAgent, evaluations: &[EvaluationFinished]) -> String {
+/// The model card: front matter that hubs read, the film of that name, the results, and how to reproduce them.
+pub fn model_card(trained: &TrainedAgent, evaluations: &[EvaluationFinished], film: &str) -> String {
     let (agent, world) = (&trained.config.agent, &trained.config.world.name);
     let steps = trained.interactions.0;
     let kind = WorldKind::of(world).map_or("gymnasium", WorldKind::label);
@@ -72,7 +74,10 @@ pub fn model_card(trained: &TrainedAgent, evaluations: &[EvaluationFinished]) ->
         "A deep Q-network that explores by `{agent}`, trained by SANE for {steps} interactions with `{world}`"
     ));
     line(&format!("(profile `{}`, seed {}).\n", trained.config.world.profile.name(), trained.config.seed));
-    line(&format!("![one episode without noise]({FILM_FILE})\n"));
+    line(&match film {
+        MP4_FILE => format!("<video src=\"{film}\" controls autoplay loop muted></video>\n"),
+        _ => format!("![one episode without noise]({film})\n"),
+    });
     line("## Results\n");
     if evaluations.is_empty() {
         line("Not evaluated.\n");
@@ -127,13 +132,14 @@ mod tests {
         let config = Preset::RiskyRoad.config("risky-road", "sane").unwrap();
         let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
         let trained = TrainedAgent::untrained(&config, &source).unwrap();
-        let without = model_card(&trained, &[]);
+        let without = model_card(&trained, &[], GIF_FILE);
         assert!(without.contains("Not evaluated") && !without.contains("model-index"), "{without}");
         let evaluation = Evaluation { noise: NoiseMode::Off, interactions: AgentSteps(50), start_seed: 3, threads: 1 };
         let stop = AtomicBool::new(false);
         let result = evaluate(&trained, &source, &evaluation, |_| (), &stop).unwrap().unwrap();
         let mean = format!("value: \"{:.2} +/- {:.2}\"", result.return_mean, result.return_std);
-        let card = model_card(&trained, &[result]);
+        let card = model_card(&trained, &[result], MP4_FILE);
+        assert!(without.contains("](replay.gif)") && card.contains("<video src=\"replay.mp4\""), "{card}");
         for part in [&*mean, "# sane on risky-road", "--start-seed 3", "[learner]", "library_name: sane-rl"] {
             assert!(card.contains(part), "{part} is missing in:\n{card}");
         }

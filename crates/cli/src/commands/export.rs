@@ -4,7 +4,9 @@ use crate::args::{LoadedRun, RunSelection};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
-use sane_lab::hub::{CONFIG_FILE, FILM_FILE, POLICY_FILE, episode_pictures, evaluations_of, model_card};
+use sane_env::Picture;
+use sane_lab::ffmpeg::{FfmpegError, FilmFormat, write_mp4};
+use sane_lab::hub::{CONFIG_FILE, GIF_FILE, MP4_FILE, POLICY_FILE, episode_pictures, evaluations_of, model_card};
 use sane_lab::{export_policy, to_toml};
 use sane_report::plot::Raster;
 use sane_report::risk::GifFile;
@@ -16,6 +18,8 @@ use std::path::{Path, PathBuf};
 const MOST_PICTURES: usize = 1_500;
 /// Decisions per second: 60 frames per second and four frames per decision.
 const PICTURES_PER_SECOND: f64 = 15.0;
+/// Screen pixels per pixel of an MP4, so that 160 × 210 fill a part of a page and small colours survive.
+const ENLARGED: usize = 3;
 
 /// Write a run's policy as safetensors, with PyTorch's names and layouts, or as a folder for a model hub
 #[derive(Debug, clap::Args)]
@@ -25,7 +29,8 @@ const PICTURES_PER_SECOND: f64 = 15.0;
     python tools/load_policy.py policy.safetensors states.safetensors\n  \
     sane export runs/boxing/q-sane/seed-1 --hub boxing-q-sane      # model card, policy, settings, film\n\n\
     The third line computes the same action values with numpy. --hub writes a folder as the Hugging Face hub expects it and\n\
-    contacts no server; the card has the evaluations of this checkpoint (`sane eval` makes them).")]
+    contacts no server; the card has the evaluations of this checkpoint (`sane eval` makes them). The film is an MP4 where\n\
+    ffmpeg is installed, and a GIF elsewhere.")]
 pub struct Args {
     /// File to write
     #[arg(short, long, value_name = "FILE.safetensors", required_unless_present = "hub")]
@@ -64,13 +69,13 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.note(format_args!("{agent} on {world} after {steps} interactions written to {}", path.display()));
     }
     if let Some(folder) = &args.hub {
-        write_hub_folder(&loaded, &args.selection.run, folder)?;
+        write_hub_folder(&loaded, &args.selection.run, folder, output)?;
         output.note(format_args!("{agent} on {world} after {steps} interactions written to {}", folder.display()));
     }
     Ok(())
 }
 
-fn write_hub_folder(loaded: &LoadedRun, run: &Path, folder: &Path) -> Outcome {
+fn write_hub_folder(loaded: &LoadedRun, run: &Path, folder: &Path, output: &Output) -> Outcome {
     let LoadedRun { trained, source } = loaded;
     if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::Usage(format!("{} is not empty; name a new folder for --hub", folder.display())));
@@ -80,21 +85,30 @@ fn write_hub_folder(loaded: &LoadedRun, run: &Path, folder: &Path) -> Outcome {
         let path = folder.join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
     };
-    write("README.md", model_card(trained, &evaluations_of(run, trained)?))?;
-    write(CONFIG_FILE, to_toml(&trained.config))?;
     export_policy(trained, &folder.join(POLICY_FILE))?;
-    let path = folder.join(FILM_FILE);
-    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let mut film: Option<GifFile<_>> = None;
-    for picture in episode_pictures(trained, source, MOST_PICTURES)? {
-        let size = (picture.width, picture.height);
-        let raster =
-            Raster::new(picture.width, picture.height, picture.rgb).context("a picture has three bytes per pixel")?;
-        let film = match &mut film {
-            Some(film) => film,
-            None => film.insert(GifFile::new(BufWriter::new(file.try_clone()?), size, PICTURES_PER_SECOND)?),
-        };
-        film.push(&raster)?;
-    }
+    write(CONFIG_FILE, to_toml(&trained.config))?;
+    let film = write_film(folder, &episode_pictures(trained, source, MOST_PICTURES)?, output)?;
+    write("README.md", model_card(trained, &evaluations_of(run, trained)?, film))?;
     Ok(())
+}
+
+/// Writes the film and returns its name: an MP4, or a GIF where ffmpeg is missing or fails.
+fn write_film(folder: &Path, pictures: &[Picture], output: &Output) -> Result<&'static str, Failure> {
+    let Some(&Picture { width, height, .. }) = pictures.first() else {
+        return Err(Failure::Usage("the episode has no picture to film".into()));
+    };
+    let format = FilmFormat { width, height, pictures_per_second: PICTURES_PER_SECOND, enlarge: ENLARGED };
+    match write_mp4(&folder.join(MP4_FILE), format, pictures.iter().map(|picture| &picture.rgb)) {
+        Ok(()) => return Ok(MP4_FILE),
+        Err(FfmpegError::NotFound) => {}
+        Err(error) => output.note(format_args!("{error}; the film becomes a GIF")),
+    }
+    let path = folder.join(GIF_FILE);
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut film = GifFile::new(BufWriter::new(file), (width, height), PICTURES_PER_SECOND)?;
+    for picture in pictures {
+        let raster = Raster::new(picture.width, picture.height, picture.rgb.clone());
+        film.push(&raster.context("a picture has three bytes per pixel")?)?;
+    }
+    Ok(GIF_FILE)
 }

@@ -3,10 +3,8 @@
 //!
 //! Its pixels are those of OpenCV's `INTER_AREA`, measured as a black box: sums in `f32`, columns first, then rows, and the
 //! result rounded with halves to even. That is [`Weights::mean`], the definition. The fast form sums in integers, which is
-//! exact, keeps the rows of its previous call and recomputes only what changed; where the exact mean is so close to a half
-//! that the rounding of `f32` decides, it asks the definition.
-
-use std::ops::Range;
+//! exact in any order, keeps the rows of its previous call and recomputes only what changed; where the exact mean is so
+//! close to a half that the rounding of `f32` decides, it asks the definition.
 
 /// Pixels per row of the console's screen.
 const WIDTH: usize = sane_vcs::WIDTH;
@@ -41,7 +39,7 @@ impl MaxArea {
         let weights = Weights { rows: covered(screen_rows, rows), columns: covered(WIDTH, columns) };
         let method = if screen_rows.is_multiple_of(rows) && WIDTH.is_multiple_of(columns) {
             Method::Blocks { rows: screen_rows / rows, columns: WIDTH / columns }
-        } else if weights.most_covered() <= MAX_TAPS {
+        } else if weights.most_covered() <= MAX_TAPS && screen_rows <= MAX_SCREEN_ROWS {
             Method::Kept(Box::new(KeptRows::new(screen_rows, rows, columns, brightness)))
         } else {
             Method::Literal
@@ -149,15 +147,16 @@ fn covered(size: usize, count: usize) -> Vec<Covered> {
 }
 
 /// The fast form. Of h rows shrunk to r, an output pixel covers h/r, so a row has a weight that is a multiple of
-/// gcd(h, r)/r; columns likewise.
+/// gcd(h, r)/r; columns likewise. Rows are summed first: whole lines at once, and fewer of them are left for the columns.
 #[derive(Debug, Clone)]
 struct KeptRows {
-    /// Both screens as last read.
+    /// Both screens as last read, and the brighter pixel of both.
     newest: Vec<u8>,
     previous: Vec<u8>,
-    /// The weighted sum of each screen row under each output column.
-    sums: Vec<u16>,
-    columns: Vec<Taps>,
+    brighter: Vec<u8>,
+    columns: Vec<ColumnTaps>,
+    /// The most pixels of a row that lie under one output pixel.
+    column_taps: usize,
     lines: Vec<Taps>,
     total: u32,
     changed: Vec<bool>,
@@ -171,52 +170,77 @@ struct Taps {
     weights: [u16; MAX_TAPS],
 }
 
+/// Taps of a row; as a byte the index is always inside the line.
+#[derive(Debug, Clone, Copy)]
+struct ColumnTaps {
+    first: u8,
+    weights: [u16; MAX_TAPS],
+}
+
 /// At most this many pixels of a row (160 to 84) or column (250 to 84) lie under one output pixel.
 const MAX_TAPS: usize = 4;
 
-/// `f32` sums of a dozen products of bytes are off by less than 2·10⁻⁴: a mean that is further from a half than one part in
-/// this many is rounded as the exact one is.
-const NEAR_HALF: u64 = 2_500;
+/// Sums of a column of so many bytes fit 16 bits.
+const MAX_SCREEN_ROWS: usize = 256;
+
+/// A line of sums, padded so that every column can read all its taps; those beyond the edge have weight zero.
+type Line = [u16; 256 + MAX_TAPS];
+
+/// `f32` sums of a dozen products of bytes are off by less than 2·10⁻⁴, and the quotient below by a tenth of that: a mean
+/// that is further from a half than this is rounded as the exact one is.
+const NEAR_HALF: f32 = 2.5e-4;
+
+/// Added to a number below 2²² it leaves the nearest integer in the low bits.
+const ROUNDING: f32 = 12_582_912.0;
 
 impl KeptRows {
     fn new(screen_rows: usize, rows: usize, columns: usize, brightness: &[u8; 256]) -> Self {
         let (columns, column_total) = taps(WIDTH, columns);
         let (lines, line_total) = taps(screen_rows, rows);
+        let used = |taps: &Taps| taps.weights.iter().filter(|&&weight| weight != 0).count();
         Self {
             newest: vec![0; screen_rows * WIDTH],
             previous: vec![0; screen_rows * WIDTH],
-            sums: vec![u16::from(brightness[0]) * column_total as u16; screen_rows * columns.len()],
+            brighter: vec![brightness[0]; screen_rows * WIDTH],
             total: column_total * line_total,
             changed: vec![true; screen_rows],
             out: vec![0; lines.len() * columns.len()],
-            columns,
+            column_taps: columns.iter().map(used).max().unwrap_or(0),
+            columns: columns.iter().map(|taps| ColumnTaps { first: taps.first as u8, weights: taps.weights }).collect(),
             lines,
         }
     }
 
     fn resize(&mut self, newest: &[u8], previous: &[u8], brightness: &[u8; 256], weights: &Weights, out: &mut [u8]) {
-        let width = self.columns.len();
         let kept = self.newest.chunks_exact_mut(WIDTH).zip(self.previous.chunks_exact_mut(WIDTH));
-        let kept = kept.zip(self.sums.chunks_exact_mut(width)).zip(&mut self.changed);
+        let kept = kept.zip(self.brighter.chunks_exact_mut(WIDTH)).zip(&mut self.changed);
         let screens = newest.chunks_exact(WIDTH).zip(previous.chunks_exact(WIDTH));
-        for ((((kept_newest, kept_previous), sums), changed), (newest, previous)) in kept.zip(screens) {
-            if kept_newest == newest && kept_previous == previous {
-                continue;
+        for ((((kept_newest, kept_previous), brighter), changed), (newest, previous)) in kept.zip(screens) {
+            if kept_newest != newest || kept_previous != previous {
+                brighten([newest, previous], [&*kept_newest, &*kept_previous], brightness, brighter);
+                kept_newest.copy_from_slice(newest);
+                kept_previous.copy_from_slice(previous);
+                *changed = true;
             }
-            kept_newest.copy_from_slice(newest);
-            kept_previous.copy_from_slice(previous);
-            sum_columns(newest, previous, brightness, &self.columns, sums);
-            *changed = true;
         }
-        let pixel = |at: usize| brightness[usize::from(newest[at])].max(brightness[usize::from(previous[at])]);
+        let width = self.columns.len();
         for (y, (lines, shrunk)) in self.lines.iter().zip(self.out.chunks_exact_mut(width)).enumerate() {
             let under = lines.first..(lines.first + MAX_TAPS).min(self.changed.len());
-            if self.changed[under.clone()].contains(&true) {
-                let near_half = sum_lines(&self.sums, under, lines, self.total, shrunk);
-                if near_half {
-                    let exact = exact_sums(&self.sums, lines, width);
-                    for (x, _) in exact.enumerate().filter(|&(_, sum)| is_near_half(sum, self.total)) {
-                        shrunk[x] = weights.mean(y, x, pixel);
+            if !self.changed[under].contains(&true) {
+                continue;
+            }
+            let line = sum_lines(&self.brighter, lines);
+            let mut sums = [0; WIDTH];
+            let sums = &mut sums[..width];
+            match self.column_taps {
+                0..=2 => sum_columns::<2>(&line, &self.columns, sums),
+                3 => sum_columns::<3>(&line, &self.columns, sums),
+                _ => sum_columns::<MAX_TAPS>(&line, &self.columns, sums),
+            }
+            if rounded_means(sums, self.total, shrunk) {
+                for (x, &sum) in sums.iter().enumerate() {
+                    if is_near_half(sum as f32 / self.total as f32) {
+                        shrunk[x] = weights.mean(y, x, |at| self.brighter[at]);
                     }
                 }
             }
@@ -226,49 +250,56 @@ impl KeptRows {
     }
 }
 
-fn sum_columns(newest: &[u8], previous: &[u8], brightness: &[u8; 256], columns: &[Taps], sums: &mut [u16]) {
-    // Padded so that every column can read all its taps; those beyond the edge have weight zero.
-    let mut brighter = [0_u16; WIDTH + MAX_TAPS];
-    for ((brighter, &newest), &previous) in brighter.iter_mut().zip(newest).zip(previous) {
-        *brighter = brightness[usize::from(newest)].max(brightness[usize::from(previous)]).into();
+/// Updates the brighter pixels of one row where it differs from what was kept.
+fn brighten(now: [&[u8]; 2], kept: [&[u8]; 2], brightness: &[u8; 256], brighter: &mut [u8]) {
+    let groups = |row| <[u8]>::as_chunks::<8>(row).0.iter();
+    let [newest, previous] = now.map(groups);
+    let [kept_newest, kept_previous] = kept.map(groups);
+    let rows = newest.zip(previous).zip(kept_newest.zip(kept_previous));
+    for ((now, kept), brighter) in rows.zip(brighter.as_chunks_mut::<8>().0) {
+        if now != kept {
+            let (newest, previous) = now;
+            let of = |pixel: u8| brightness[usize::from(pixel)];
+            *brighter = std::array::from_fn(|i| of(newest[i]).max(of(previous[i])));
+        }
     }
+}
+
+/// The weighted sum of the screen rows under one output row.
+fn sum_lines(brighter: &[u8], lines: &Taps) -> Line {
+    let mut line = [0; 256 + MAX_TAPS];
+    for (row, weight) in (lines.first..).zip(lines.weights).filter(|&(_, weight)| weight != 0) {
+        for (sum, &pixel) in line.iter_mut().zip(&brighter[row * WIDTH..][..WIDTH]) {
+            *sum += u16::from(pixel) * weight;
+        }
+    }
+    line
+}
+
+/// The weighted sums under each output pixel of a row; below 2²⁴, so that `f32` holds them exactly.
+fn sum_columns<const TAPS: usize>(line: &Line, columns: &[ColumnTaps], sums: &mut [i32]) {
     for (sum, taps) in sums.iter_mut().zip(columns) {
-        let under = brighter[taps.first..].first_chunk::<MAX_TAPS>().expect("the row is padded");
-        *sum = under.iter().zip(taps.weights).map(|(brightness, weight)| brightness * weight).sum();
+        let first = usize::from(taps.first);
+        *sum = (0..TAPS).map(|k| i32::from(line[first + k]) * i32::from(taps.weights[k])).sum();
     }
 }
 
 /// Writes the rounded means of one output row; whether one of them is near a half and needs the definition.
-fn sum_lines(sums: &[u16], under: Range<usize>, lines: &Taps, total: u32, out: &mut [u8]) -> bool {
-    let width = out.len();
-    let mut exact = [0_u32; WIDTH];
-    for (row, weight) in under.zip(lines.weights).filter(|&(_, weight)| weight != 0) {
-        for (sum, &part) in exact.iter_mut().zip(&sums[row * width..][..width]) {
-            *sum += u32::from(part) * u32::from(weight);
-        }
+fn rounded_means(sums: &[i32], total: u32, out: &mut [u8]) -> bool {
+    let share = 1.0 / total as f32;
+    let mut farthest = 0.0_f32;
+    for (pixel, &sum) in out.iter_mut().zip(sums) {
+        let mean = sum as f32 * share;
+        let rounded = mean + ROUNDING;
+        let rest = (mean - (rounded - ROUNDING)).abs();
+        farthest = if farthest < rest { rest } else { farthest };
+        *pixel = rounded.to_bits() as u8;
     }
-    // Division by a number unknown to the compiler is slow; sums stay below 2^24, so this product is exact.
-    let reciprocal = (1_u64 << 40).div_ceil(u64::from(total));
-    let mut near_half = false;
-    for (pixel, &sum) in out.iter_mut().zip(&exact) {
-        let whole = ((u64::from(sum) * reciprocal) >> 40) as u32;
-        let twice_rest = 2 * (sum - whole * total);
-        near_half |= u64::from(twice_rest.abs_diff(total)) * NEAR_HALF <= u64::from(total);
-        *pixel = (whole + u32::from(total < twice_rest)) as u8;
-    }
-    near_half
+    0.5 - NEAR_HALF <= farthest
 }
 
-/// The exact weighted sums of one output row.
-fn exact_sums(sums: &[u16], lines: &Taps, width: usize) -> impl Iterator<Item = u32> {
-    (0..width).map(move |x| {
-        let rows = (lines.first..).zip(lines.weights).filter(|&(_, weight)| weight != 0);
-        rows.map(|(row, weight)| u32::from(sums[row * width + x]) * u32::from(weight)).sum()
-    })
-}
-
-fn is_near_half(sum: u32, total: u32) -> bool {
-    u64::from((2 * (sum % total)).abs_diff(total)) * NEAR_HALF <= u64::from(total)
+fn is_near_half(mean: f32) -> bool {
+    (mean - mean.floor() - 0.5).abs() <= 1.5 * NEAR_HALF
 }
 
 /// The taps of each output pixel, and the sum of the weights of one.
@@ -352,10 +383,11 @@ mod tests {
             area.resize(&screen, &screen, &mut out);
             let Method::Kept(kept) = &area.method else { panic!("84×84 is computed fast") };
             for (y, lines) in kept.lines.iter().enumerate() {
-                for (x, sum) in exact_sums(&kept.sums, lines, 84).enumerate().filter(|&(_, sum)| is_near_half(sum, 200))
-                {
+                let mut sums = [0; 84];
+                sum_columns::<MAX_TAPS>(&sum_lines(&screen, lines), &kept.columns, &mut sums);
+                for (x, sum) in sums.into_iter().enumerate().filter(|&(_, sum)| sum % 200 == 100) {
                     assert_eq!(out[84 * y + x], area.weights.mean(y, x, |at| screen[at]));
-                    halves += u32::from(u32::from(out[84 * y + x]) != (sum + 100) / 200);
+                    halves += u32::from(i32::from(out[84 * y + x]) != (sum + 100) / 200);
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Parser;
 use sane_env::AgentSteps;
-use sane_lab::{TrainedAgent, WorldSource, read_config, read_trained};
+use sane_lab::{CheckpointChoice, TrainedAgent, WorldSource, read_config, read_trained};
 use sane_stats::number_format::parse_count;
 use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};
@@ -35,21 +35,49 @@ impl RomsOption {
     }
 }
 
+/// Which checkpoint of a run is used.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct CheckpointOption {
+    /// Use the checkpoint at this interaction, or the best one that an evaluation while training has kept
+    /// [default: the newest]
+    #[arg(long, value_name = "N|best", value_parser = checkpoint_choice)]
+    checkpoint: Option<CheckpointChoice>,
+}
+
+impl CheckpointOption {
+    pub fn choice(self) -> CheckpointChoice {
+        self.checkpoint.unwrap_or_default()
+    }
+
+    pub fn is_given(self) -> bool {
+        self.checkpoint.is_some()
+    }
+}
+
+fn checkpoint_choice(text: &str) -> Result<CheckpointChoice, String> {
+    match text {
+        "best" => Ok(CheckpointChoice::Best),
+        _ => match text.parse() {
+            Ok(interactions) => Ok(CheckpointChoice::At(AgentSteps(interactions))),
+            Err(_) => Err(format!("expected a number of interactions, or best; found {text}")),
+        },
+    }
+}
+
 /// Run selection: a run folder and one of its checkpoints.
 #[derive(Debug, clap::Args)]
 pub struct RunSelection {
     /// Folder of the run
     pub run: PathBuf,
-    /// Use the checkpoint at this interaction [default: the newest]
-    #[arg(long, value_name = "N")]
-    checkpoint: Option<u64>,
+    #[command(flatten)]
+    pub checkpoint: CheckpointOption,
     #[command(flatten)]
     pub roms: RomsOption,
 }
 
 impl RunSelection {
     pub fn load(&self, output: &Output) -> Result<LoadedRun, Failure> {
-        LoadedRun::read(&self.run, self.checkpoint, &self.roms, output)
+        LoadedRun::read(&self.run, self.checkpoint.choice(), &self.roms, output)
     }
 }
 
@@ -60,11 +88,16 @@ pub struct LoadedRun {
 }
 
 impl LoadedRun {
-    /// Reads the newest checkpoint, or the one at this interaction; changes nothing in the folder.
-    pub fn read(folder: &Path, checkpoint: Option<u64>, roms: &RomsOption, output: &Output) -> Result<Self, Failure> {
+    /// Reads a checkpoint; changes nothing in the folder.
+    pub fn read(
+        folder: &Path,
+        checkpoint: CheckpointChoice,
+        roms: &RomsOption,
+        output: &Output,
+    ) -> Result<Self, Failure> {
         let config = read_config(folder)?;
         let source = WorldSource::open(&config.world, roms.folder(), &mut |message| output.note(message))?;
-        let trained = read_trained(folder, &source, checkpoint.map(AgentSteps))?;
+        let trained = read_trained(folder, &source, checkpoint)?;
         trained.warnings.iter().for_each(|warning| output.warn(warning));
         Ok(Self { trained, source })
     }

@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod eval;
 mod export;
+mod film;
 mod frontier;
 mod man;
 mod minatar;
@@ -18,6 +19,7 @@ mod runs;
 mod suite;
 mod trace_learning;
 mod train;
+mod verify;
 mod watch;
 
 use crate::failure::Outcome;
@@ -40,6 +42,8 @@ pub enum Command {
     Eval(eval::Args),
     /// Write a run's policy as safetensors, with PyTorch's names and layouts
     Export(export::Args),
+    /// Record an episode of any agent as a film, GIF or MP4
+    Film(film::Args),
     /// Compare agents by what their exploration costs, at equal shares of exploratory actions
     Frontier(frontier::Args),
     /// Print the manual page, or write one page per command
@@ -62,6 +66,8 @@ pub enum Command {
     TraceLearning(trace_learning::Args),
     /// Train an agent in a world; the same command again resumes a stopped run
     Train(train::Args),
+    /// Play the actions of an evaluation again and see whether its scores come out; no network, no policy
+    Verify(verify::Args),
     /// Show the runs as a live page in the browser
     Watch(watch::Args),
 }
@@ -75,6 +81,7 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Config(args) => config::run(args, output),
         Command::Eval(args) => eval::run(args, output),
         Command::Export(args) => export::run(args, output),
+        Command::Film(args) => film::run(args, output),
         Command::Frontier(args) => frontier::run(args, output),
         Command::Man(args) => man::run(args, output),
         Command::Minatar(args) => minatar::run(args, output),
@@ -86,6 +93,7 @@ pub fn run(command: Command, output: &Output) -> Outcome {
         Command::Suite(args) => suite::run(args, output),
         Command::TraceLearning(args) => trace_learning::run(args, output),
         Command::Train(args) => train::run(args, output),
+        Command::Verify(args) => verify::run(args, output),
         Command::Watch(args) => watch::run(args, output),
     }
 }

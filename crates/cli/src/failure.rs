@@ -90,7 +90,10 @@ impl Classify for LabError {
             Self::Checkpoint(error) => {
                 matches!(error, CheckpointError::OtherRun { .. } | CheckpointError::WrongVersion { .. })
             }
-            Self::NoSigma { .. } | Self::EpisodeTooShort { .. } | Self::AlreadyLonger { .. } => true,
+            Self::NoSigma { .. }
+            | Self::EpisodeTooShort { .. }
+            | Self::AlreadyLonger { .. }
+            | Self::NotVerifiable { .. } => true,
             Self::Gym(error) => error.is_usage(),
             _ => false,
         }

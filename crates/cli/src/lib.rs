@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod curve;
 mod failure;
 mod output;
 pub mod version;

@@ -3,10 +3,13 @@
 
 mod process;
 
-use process::{TempFolder, fail, sane, small_run, succeed};
+use process::{TempFolder, fail, sane, small_run, stderr, succeed, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 fn trained(temp: &TempFolder, agent: &str) -> PathBuf {
     let folder = temp.path(agent);
@@ -65,6 +68,60 @@ fn policy_and_states_are_written_and_a_missing_checkpoint_is_named() {
     assert_eq!(tensors.tensor("conv1.weight").unwrap().shape(), [4, 4, 3, 3]);
     let text = fail(sane(&["eval", "--checkpoint", "5"]).arg(&run), 1);
     assert!(text.contains('5') && text.contains("900"), "{text}");
+}
+
+#[test]
+fn the_best_policy_of_training_is_evaluated_and_a_run_without_one_says_so() {
+    let temp = TempFolder::new();
+    let run = temp.path("evaluated");
+    let evaluated = ["--set", "training.total_interactions=900", "--set", "training.evaluate_every=200"];
+    succeed(&mut small_run("sane", &run, &evaluated));
+    let lines = fs::read_to_string(run.join("evaluations_in_training.jsonl")).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let best = lines.iter().rev().find(|line| line["best"] == true).unwrap();
+    let result = &evaluate(&run, &["--checkpoint", "best", "--noise", "off"])[0];
+    assert_eq!(result["trained_interactions"], best["interactions"]);
+    succeed(sane(&["-q", "export", "--checkpoint", "best"]).arg(&run).arg("-o").arg(temp.path("best.safetensors")));
+    let text = fail(sane(&["runs", "hash", "--checkpoint", "best"]).arg(&run), 2);
+    assert!(text.contains("holds the policy without its replay"), "{text}");
+    let text = fail(sane(&["eval", "--checkpoint", "bets"]).arg(&run), 2);
+    assert!(text.contains("expected a number of interactions, or best; found bets"), "{text}");
+    let text = fail(sane(&["eval", "--checkpoint", "best"]).arg(trained(&temp, "noisynet")), 1);
+    assert!(text.contains("has no best checkpoint"), "{text}");
+}
+
+#[test]
+fn without_a_length_an_evaluation_is_as_long_as_suits_the_run() {
+    let temp = TempFolder::new();
+    let text = succeed(sane(&["-q", "eval", "--noise", "off", "--json"]).arg(trained(&temp, "eps-greedy")));
+    let results: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let played = results[0]["interactions"].as_u64().unwrap();
+    assert!((2_000..4_000).contains(&played), "{played}");
+}
+
+#[test]
+fn what_was_measured_until_ctrl_c_is_kept_and_marked_partial() {
+    let temp = TempFolder::new();
+    let run = trained(&temp, "eps-greedy");
+    // On a busy machine no episode may be whole at the first tries.
+    for wait in [100, 400, 1_600, 6_400, 25_600] {
+        let mut command = sane(&["eval", "--interactions", "1000000000", "--json"]);
+        let child = command.arg(&run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("the evaluation", || run.join("evaluating").exists());
+        sleep(Duration::from_millis(wait));
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let results: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        if let Some(result) = results.first() {
+            assert_eq!((&result["partial"], &result["cut_episodes"]), (&Value::from(true), &Value::from(0)));
+            let recorded = fs::read_to_string(run.join("evaluations.jsonl")).unwrap();
+            assert!(recorded.contains("\"partial\":true") && recorded.lines().count() == 1, "{recorded}");
+            return;
+        }
+    }
+    panic!("no evaluation had a whole episode");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod process;
 
-use process::{TempFolder, digest, fail, sane, small_run, succeed, wait_until};
+use process::{TempFolder, check, digest, fail, sane, small_run, stderr, succeed, wait_until};
 use sane_env::Stream;
 use std::fs;
 use std::path::Path;
@@ -11,17 +11,27 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+/// An evaluation every few hundred interactions.
+const EVALUATED: [&str; 2] = ["--set", "training.evaluate_every=450"];
+
 /// How often each run is killed.
 const KILLS: u32 = 10;
 
 fn check_killed_runs_repeat(agent: &str) {
     let temp = TempFolder::new();
     let (straight, killed) = (temp.path("straight"), temp.path("killed"));
-    succeed(&mut small_run(agent, &straight, &["--threads", "1"]));
+    succeed(small_run(agent, &straight, &["--threads", "1"]).args(EVALUATED));
+    let unevaluated = temp.path("unevaluated");
+    succeed(&mut small_run(agent, &unevaluated, &["--threads", "2"]));
+    assert_eq!(digest(&straight), digest(&unevaluated), "{agent}: evaluations changed what was learned");
     let kills = run_with_kills(agent, &killed);
     assert!(KILLS <= kills, "{agent}: the run ended after {kills} kills");
     assert_eq!(digest(&straight), digest(&killed), "{agent}: the state differs");
-    for file in ["events.jsonl", "config.toml"] {
+    let events = |run: &Path| fs::read(run.join("events.jsonl")).unwrap();
+    assert!(events(&straight) == events(&unevaluated), "{agent}: evaluations changed the events");
+    let checked = succeed(sane(&["runs", "check"]).arg(&killed));
+    assert!(checked.contains("best-") && !checked.contains("damaged"), "{checked}");
+    for file in ["events.jsonl", "evaluations_in_training.jsonl", "config.toml"] {
         let (one, other) = (fs::read(straight.join(file)).unwrap(), fs::read(killed.join(file)).unwrap());
         assert!(one == other, "{agent}: {file} differs");
     }
@@ -35,7 +45,8 @@ fn run_with_kills(agent: &str, folder: &Path) -> u32 {
     for kills in 0.. {
         // Results do not depend on the number of threads, also when it changes between processes.
         let threads = if kills % 2 == 0 { "1" } else { "2" };
-        let mut process = small_run(agent, folder, &["--threads", threads]).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut process =
+            small_run(agent, folder, &["--threads", threads]).args(EVALUATED).stderr(Stdio::inherit()).spawn().unwrap();
         if kills < KILLS {
             sleep(Duration::from_millis(5 + times.below(60)));
             process.kill().unwrap();
@@ -137,6 +148,47 @@ fn agents_that_keep_a_head_a_draw_or_a_posterior_resume_bit_for_bit_within_an_ep
         run(&straight, 400);
         assert_eq!(digest(&resumed), digest(&straight), "{agent}");
     }
+}
+
+#[test]
+fn a_finished_run_ends_with_its_curve_a_film_and_the_next_commands() {
+    let temp = TempFolder::new();
+    let folder = temp.path("run");
+    let mut command = small_run("eps-greedy", &folder, &["--film", "--set", "training.total_interactions=1200"]);
+    // Without --quiet, the first argument.
+    let arguments: Vec<_> = command.get_args().skip(1).map(ToOwned::to_owned).collect();
+    command = sane(&[]);
+    let output = check(command.args(arguments).args(EVALUATED), 0, "next:");
+    let text = stderr(&output);
+    let name = folder.display();
+    for expected in [
+        format!("sane eval {name}"),
+        format!("sane play {name}"),
+        format!("sane report {name}"),
+        "evaluated without noise".into(),
+        "film.gif".into(),
+    ] {
+        assert!(text.contains(&expected), "{expected}\n{text}");
+    }
+    assert!(text.lines().any(|line| line.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c))), "{text}");
+    assert!(fs::read(folder.join("film.gif")).unwrap().starts_with(b"GIF89a"));
+    let quiet = temp.path("quiet");
+    let output = check(&mut small_run("eps-greedy", &quiet, &["--set", "training.total_interactions=300"]), 0, "");
+    assert!(stderr(&output).is_empty() && !quiet.join("film.gif").exists());
+}
+
+#[test]
+fn fewer_steps_than_are_done_train_nothing_and_say_so() {
+    let temp = TempFolder::new();
+    let folder = temp.path("run");
+    succeed(&mut small_run("sane", &folder, &["--set", "training.total_interactions=600"]));
+    let (before, config) = (digest(&folder), fs::read(folder.join("config.toml")).unwrap());
+    let mut command = small_run("sane", &folder, &["--steps", "500"]);
+    let arguments: Vec<_> = command.get_args().skip(1).map(ToOwned::to_owned).collect();
+    command = sane(&[]);
+    check(command.args(arguments), 0, "has 600 interactions already, more than the 500 that were asked for");
+    assert_eq!(before, digest(&folder));
+    assert!(config == fs::read(folder.join("config.toml")).unwrap(), "the budget of the run was shortened");
 }
 
 #[test]

@@ -49,6 +49,11 @@ pub trait Environment: Send {
     /// The current state as a person would see it.
     fn picture(&self) -> Picture;
 
+    /// What the colours of its picture stand for; empty where a person sees that without being told.
+    fn legend(&self) -> Vec<LegendEntry> {
+        Vec::new()
+    }
+
     /// What the world knows about itself beyond its observations; `None` for worlds without such knowledge.
     fn ground_truth(&self) -> Option<&dyn GroundTruth> {
         None
@@ -86,6 +91,14 @@ pub struct Picture {
     pub width: usize,
     pub height: usize,
     pub rgb: Vec<u8>,
+}
+
+/// What a colour of a picture stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LegendEntry {
+    pub meaning: &'static str,
+    /// Red, green, blue.
+    pub rgb: [u8; 3],
 }
 
 /// A snapshot that cannot be restored.

@@ -81,7 +81,7 @@ mod names;
 mod step;
 mod stream;
 
-pub use environment::{EnvSpec, Environment, Picture, SnapshotError, WorldFault};
+pub use environment::{EnvSpec, Environment, LegendEntry, Picture, SnapshotError, WorldFault};
 pub use frame::{Element, FrameSpace, FrameStack};
 pub use ground_truth::GroundTruth;
 pub use mt19937::Mt19937;

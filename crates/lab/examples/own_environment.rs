@@ -9,7 +9,8 @@ use sane_env::{
     Step, Stream, WorldFault,
 };
 use sane_lab::{
-    Evaluation, NoiseMode, OpenRun, Preset, RunConfig, Start, WorldSource, evaluate, open_run, read_trained, train,
+    CheckpointChoice, Evaluation, NoiseMode, OpenRun, Preset, RunConfig, Start, WorldSource, evaluate, open_run,
+    read_trained, train,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -107,7 +108,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     config.training.total_interactions = AgentSteps(4_000);
     println!("second half: {} interactions", train_here(folder.path(), &config, &source, &stop)?);
 
-    let trained = read_trained(folder.path(), &source, None)?;
+    let trained = read_trained(folder.path(), &source, CheckpointChoice::Newest)?;
     let evaluation = Evaluation { noise: NoiseMode::Off, interactions: AgentSteps(500), start_seed: 1, threads: 1 };
     let result = evaluate(&trained, &source, &evaluation, |_| (), &stop)?.expect("not stopped");
     println!("mean return {:.2} over {} episodes (the best is about 0.94)", result.return_mean, result.episodes);

@@ -7,7 +7,9 @@
 
 use sane_agent::ActMode;
 use sane_env::{AgentSteps, Stream};
-use sane_lab::{OpenRun, Preset, Rollout, Start, WorldSource, open_run, read_config, read_trained, train};
+use sane_lab::{
+    CheckpointChoice, OpenRun, Preset, Rollout, Start, WorldSource, open_run, read_config, read_trained, train,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -20,7 +22,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let config = read_config(&folder)?;
     let source = WorldSource::open(&config.world, None, &mut |message| eprintln!("{message}"))?;
-    let mut policy = read_trained(&folder, &source, None)?.learner.policy();
+    let mut policy = read_trained(&folder, &source, CheckpointChoice::Newest)?.learner.policy();
 
     // One episode, greedy without noise; σ(s) is what the noise would be scaled by.
     let mut rollout = Rollout::new(source.make(7)?);

@@ -3,7 +3,10 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use sane_env::AgentSteps;
-use sane_lab::{Evaluation, NoiseMode, OpenRun, Preset, Start, WorldSource, evaluate, open_run, read_trained, train};
+use sane_lab::{
+    CheckpointChoice, Evaluation, NoiseMode, OpenRun, Preset, Start, WorldSource, evaluate, open_run, read_trained,
+    train,
+};
 use std::sync::atomic::AtomicBool;
 
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,7 +24,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     files.begin(&run, &mut ())?;
     train(&mut run, &mut files, &mut (), &stop)?;
 
-    let trained = read_trained(folder.path(), &source, None)?;
+    let trained = read_trained(folder.path(), &source, CheckpointChoice::Newest)?;
     let evaluation = Evaluation { noise: NoiseMode::Off, interactions: AgentSteps(2_000), start_seed: 1, threads: 1 };
     let result = evaluate(&trained, &source, &evaluation, |_| (), &stop)?.expect("not stopped");
     println!("mean return {:.2} over {} episodes", result.return_mean, result.episodes);

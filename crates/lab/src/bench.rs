@@ -69,6 +69,7 @@ impl TrainingBench {
         // Learning starts at once, with a replay of any size.
         run.config.training.learning_starts = AgentSteps(1);
         run.config.record.interval = AgentSteps(interactions);
+        run.config.training.evaluate_every = AgentSteps(0);
         run.config.record.checkpoint_interval = AgentSteps(u64::MAX);
         let mut laps = Laps::default();
         train(run, files, &mut laps, &AtomicBool::new(false))?;
@@ -113,6 +114,7 @@ fn with_checkpoints(lap: &Lap, interactions: u64, seconds: f64, interval: AgentS
         emulator: scale * lap.share.emulator,
         replay: scale * lap.share.replay,
         checkpoint: 1.0 - scale,
+        evaluation: 0.0,
         rest: scale * lap.share.rest,
     };
     let replay_bytes = run.replay.memory_bytes() as u64;

@@ -4,6 +4,7 @@
 //! checkpoints/checkpoint-000000100000.toml        manifest: format, interactions, the run's identity, digests of all below,
 //!                                                 of the records so far, and of itself
 //!             body-000000100000-5f3a….bin         the sections, end to end, and the replay's open segment
+//!             best-000000090000.toml              manifest of the best policy: names a body as above, no replay
 //!             replay-000000000007-9be1….bin       a full segment of the replay: written once, shared by checkpoints
 //! ```
 //!
@@ -21,4 +22,4 @@ mod tests;
 
 pub use error::CheckpointError;
 pub use manifest::Entry;
-pub use store::{CheckpointStore, Loaded};
+pub use store::{CheckpointStore, Keep, Loaded, LoadedSections};

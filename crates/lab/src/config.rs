@@ -86,6 +86,9 @@ pub struct TrainingConfig {
     pub batch_size: usize,
     /// Interactions from one copy of the network into the target network to the next.
     pub target_period: AgentSteps,
+    /// Interactions from one evaluation while training to the next; 0: none. Nothing that is learned depends on them.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub evaluate_every: AgentSteps,
 }
 
 /// The replay.
@@ -149,6 +152,7 @@ impl RunConfig {
         at_least_one("record.interval", self.record.interval)?;
         at_least_one("record.histogram_interval", self.record.histogram_interval)?;
         at_least_one("record.checkpoint_interval", self.record.checkpoint_interval)?;
+        within("training.evaluate_every", training.evaluate_every.0, 0, i64::MAX as u64)?;
         within("seed", self.seed, 0, i64::MAX as u64)?;
         within("replay.capacity", self.replay.capacity as u64, 1, u64::from(u32::MAX))?;
         within("training.learning_starts", training.learning_starts.0, 1, self.replay.capacity as u64)?;
@@ -213,6 +217,11 @@ impl WorldConfig {
         }
         Ok(())
     }
+}
+
+/// A setting that is off is not written: configurations from before it was known stay as they are.
+fn is_never(period: &AgentSteps) -> bool {
+    period.0 == 0
 }
 
 fn at_least_one(key: &'static str, value: AgentSteps) -> Result<(), ConfigError> {

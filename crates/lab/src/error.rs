@@ -104,6 +104,15 @@ pub enum LabError {
     /// The episode ended before the requested range.
     #[error("episode {episode} lasts {interactions} interactions only; film from an earlier one, or another episode")]
     EpisodeTooShort { episode: u64, interactions: u64 },
+    /// The trace of a world whose rules are not part of this program.
+    #[error(
+        "{world} cannot be verified: its rules are Python code that is no part of this program; built-in worlds and Atari \
+         games can"
+    )]
+    NotVerifiable { world: String },
+    /// The recorded actions are not those of the world.
+    #[error("the trace was recorded with {recorded} actions of {world}, which has {found} here, or others")]
+    OtherActions { world: String, recorded: usize, found: usize },
     /// The worker threads could not be started.
     #[error("cannot start {threads} worker threads: {reason}")]
     Threads { threads: usize, reason: String },

@@ -4,14 +4,14 @@
 //! the result does not depend on the number of threads, and noise on and off have the same starts.
 
 use crate::LabError;
-use crate::config::WorldConfig;
+use crate::config::{RunConfig, WorldConfig};
 use crate::interaction::Rollout;
 use crate::statistics::MinMaxMean;
 use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
 use sane_agent::{ActMode, Decision, Policy};
 use sane_env::{AgentSteps, Environment, Stream};
-use sane_record::{Baseline, EvaluationFinished};
+use sane_record::{Baseline, EvaluationFinished, TracedEpisode, TracedEvaluation, TracesHeader};
 use sane_stats::{mean, median, percentile_interval, resampled_means, sample_std};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -63,8 +63,14 @@ pub struct Evaluation {
     pub threads: usize,
 }
 
-/// Evaluates a policy in the worlds of `source`. `progress` gets the number of interactions played; a set `stop` ends
-/// the evaluation without a result.
+/// The length of an evaluation that suits a run: a fifth of its budget, between 2,000 interactions and the paper's 500,000.
+/// So the evaluation of a run of minutes takes seconds, and that of the paper's runs is the paper's.
+pub fn suitable_length(config: &RunConfig) -> AgentSteps {
+    AgentSteps((config.training.total_interactions.0 / 5).clamp(2_000, 500_000))
+}
+
+/// Evaluates a policy in the worlds of `source`. `progress` gets the number of interactions played; a set `stop` ends the
+/// evaluation with the episodes that are whole by then, marked partial, or without a result if there are none.
 pub fn evaluate(
     trained: &TrainedAgent,
     source: &WorldSource,
@@ -72,6 +78,17 @@ pub fn evaluate(
     progress: impl Fn(u64) + Sync,
     stop: &AtomicBool,
 ) -> Result<Option<EvaluationFinished>, LabError> {
+    Ok(evaluate_with_actions(trained, source, evaluation, progress, stop)?.map(|(result, _)| result))
+}
+
+/// As [`evaluate`], and the actions that were taken.
+pub fn evaluate_with_actions(
+    trained: &TrainedAgent,
+    source: &WorldSource,
+    evaluation: &Evaluation,
+    progress: impl Fn(u64) + Sync,
+    stop: &AtomicBool,
+) -> Result<Option<(EvaluationFinished, TracedEvaluation)>, LabError> {
     trained.learner.require_finite()?;
     let board = Mutex::new(Board::default());
     let policy = trained.learner.policy();
@@ -84,18 +101,19 @@ pub fn evaluate(
             let mut policy = policy.clone();
             // A greedy policy can loop forever where a world has no time limit: an episode as long as the whole
             // evaluation is cut there.
-            let mut left = evaluation.interactions.0;
+            let (mut left, mut stopped) = (evaluation.interactions.0, false);
             let episode = play_episode(&mut policy, source, evaluation.start_seed, number, mode, &mut |_, _| {
-                let continues = 0 < left && !stop.load(Ordering::Relaxed);
+                stopped = stop.load(Ordering::Relaxed);
+                let continues = 0 < left && !stopped;
                 left = left.saturating_sub(1);
                 continues
             })?;
+            if stopped {
+                break;
+            }
             let mut board = board.lock().expect("no worker panics with the lock held");
             board.finished.insert(number, episode);
             progress(board.played(evaluation));
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
         }
         Ok(())
     };
@@ -103,11 +121,29 @@ pub fn evaluate(
         let workers: Vec<_> = (0..evaluation.threads.max(1)).map(|_| scope.spawn(|| single_threaded(work))).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
     })?;
-    if stop.load(Ordering::Relaxed) {
+    let episodes = board.into_inner().expect("no worker panics with the lock held").into_counted(evaluation);
+    if episodes.is_empty() {
         return Ok(None);
     }
-    let episodes = board.into_inner().expect("no worker panics with the lock held").into_counted(evaluation);
-    Ok(Some(summarise(trained, source.config(), evaluation, &episodes)))
+    let result = summarise(trained, source.config(), evaluation, &episodes);
+    let traced = |Episode { return_raw, cut, actions, .. }| TracedEpisode { return_raw, cut, actions };
+    let noise = evaluation.noise.name().to_owned();
+    Ok(Some((result, TracedEvaluation { noise, episodes: episodes.into_iter().map(traced).collect() })))
+}
+
+/// Whose actions they are and where they were taken: the header of a file of them.
+pub fn traces_header(trained: &TrainedAgent, source: &WorldSource, start_seed: u64) -> TracesHeader {
+    let world = source.config();
+    TracesHeader {
+        program: env!("CARGO_PKG_VERSION").into(),
+        world: world.name.clone(),
+        profile: world.profile.name().to_owned(),
+        actions: trained.spec().actions.clone(),
+        agent: trained.config.agent.clone(),
+        seed: trained.config.seed,
+        trained_interactions: trained.interactions.0,
+        start_seed,
+    }
 }
 
 /// Difference of the second result to the first over the episode starts that both have, and their number.
@@ -204,6 +240,8 @@ fn summarise(
         true_risk_mean: merged(|episode| &episode.true_risk).mean(),
         bad_episodes: count_known(episodes.iter().map(|episode| episode.bad)),
         cut_episodes: episodes.iter().filter(|episode| episode.cut).count() as u64,
+        partial: interactions < evaluation.interactions.0,
+        traces: None,
         returns,
         lengths_interactions: episodes.iter().map(|episode| episode.interactions).collect(),
     }
@@ -230,6 +268,8 @@ pub struct Episode {
     pub bad: Option<bool>,
     /// Whether it was left before its end.
     pub cut: bool,
+    /// The actions carried out.
+    pub actions: Vec<u16>,
 }
 
 /// An interaction before it is carried out.
@@ -270,6 +310,7 @@ pub fn play_episode(
         let step = rollout.step(decision.action, None, &mut ())?;
         episode.return_raw += f64::from(step.reward.raw());
         episode.interactions += 1;
+        episode.actions.push(decision.action.0);
         episode.explored += u64::from(decision.noise_changed_action);
         if let Some(sigma) = decision.sigma {
             episode.sigma.add(f64::from(sigma.abs()));
@@ -366,6 +407,31 @@ mod tests {
         let crashes = long.lengths_interactions.iter().filter(|length| **length < 500).count() as u64;
         assert_eq!((long.cut_episodes, long.bad_episodes), (0, Some(crashes)));
         assert!(0 < crashes, "a policy that has learned nothing crashes");
+    }
+
+    #[test]
+    fn a_stopped_evaluation_keeps_the_whole_episodes_and_says_that_it_is_partial() {
+        let config = crate::Preset::RiskyRoad.config("risky-road", "eps-greedy").unwrap();
+        let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
+        let trained = TrainedAgent::untrained(&config, &source).unwrap();
+        let measure = |interactions, stop_after: u64| {
+            let stop = AtomicBool::new(stop_after == 0);
+            let evaluation = evaluation(interactions);
+            let progress = |played| stop.store(stop_after <= played, Ordering::Relaxed);
+            evaluate(&trained, &source, &evaluation, progress, &stop).unwrap()
+        };
+        let (whole, part) = (measure(2_000, u64::MAX).unwrap(), measure(2_000, 400).unwrap());
+        assert!(part.partial && !whole.partial && part.interactions < 2_000);
+        assert_eq!((part.cut_episodes, &part.returns[..]), (0, &whole.returns[..part.returns.len()]));
+        assert_eq!(measure(2_000, 0), None);
+    }
+
+    #[test]
+    fn an_evaluation_is_as_long_as_suits_its_run() {
+        let length = |preset: crate::Preset, world| suitable_length(&preset.config(world, "sane").unwrap()).0;
+        assert_eq!(length(crate::Preset::Paper, "boxing"), 500_000);
+        assert_eq!(length(crate::Preset::Quick, "boxing"), 20_000);
+        assert_eq!(length(crate::Preset::RiskyRoad, "risky-road"), 60_000);
     }
 
     #[test]

@@ -3,19 +3,21 @@
 //! ```text
 //! config.toml   the resolved configuration          events.jsonl       what happened, repeats bit for bit
 //! lock, lease   held while a process trains it       timings.jsonl      what depends on clock and machine
-//! checkpoints/  the whole state, the last two       evaluations.jsonl  results of `sane eval`
+//! checkpoints/  the last two, and the best          evaluations.jsonl  results of `sane eval`
 //! film.bin      the newest recorded episode         tensorboard/       the same numbers for TensorBoard
-//! origin.toml   preset, chosen settings, command
+//! origin.toml   preset, chosen settings, command    evaluations_in_training.jsonl
 //! ```
 //!
 //! A new run begins with a checkpoint, before its first record: records without a checkpoint are those of a run that lost it,
 //! and are never written over.
 
 use crate::LabError;
-use crate::checkpoint::{CheckpointStore, Entry, Loaded};
+use crate::checkpoint::{CheckpointStore, Entry, Keep, Loaded};
 use crate::config::{RunConfig, differences, flat, from_toml, to_toml};
+use crate::evaluate::Summary;
 use crate::film::FilmRecorder;
 use crate::identity::{FREE_KEYS, RunIdentity};
+use crate::in_training::Evaluator;
 use crate::lock::FolderLock;
 use crate::machine::{machine, resident_bytes, unix_seconds};
 use crate::observer::Observer;
@@ -26,15 +28,17 @@ use crate::world::WorldSource;
 use sane_agent::{Decision, LearnError};
 use sane_env::{AgentSteps, WorldFault};
 use sane_record::{
-    Disk, EvaluationFinished, Event, Histogram, HyperParameter, IntervalFinished, JsonlFile, ORIGIN_FILE, RealDisk,
-    RecordError, RunOrigin, StopReason, TensorBoard, Timing, append_jsonl, digest_of_file, read_plain_text,
-    replace_file,
+    Disk, EVALUATIONS_IN_TRAINING, EvaluatedWhileTraining, EvaluationFinished, Event, Histogram, HyperParameter,
+    IntervalFinished, JsonlFile, ORIGIN_FILE, RealDisk, RecordError, RunOrigin, StopReason, TensorBoard, Timing,
+    append_jsonl, digest_of_file, read_evaluations_in_training, read_plain_text, replace_file,
 };
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// The record that checkpoints cover.
 const EVENTS: &str = "events.jsonl";
@@ -68,6 +72,7 @@ pub struct RunFiles {
     checkpoints: CheckpointStore,
     journal: Journal,
     films: FilmRecorder,
+    evaluator: Evaluator,
     saved_at: Option<AgentSteps>,
     lock: FolderLock,
 }
@@ -130,7 +135,7 @@ pub(crate) fn open_run_on(
     if loaded.is_none() {
         refuse_records_without_checkpoint(folder)?;
     }
-    let events = loaded.as_ref().and_then(|loaded| loaded.records.iter().find(|record| record.name == EVENTS).cloned());
+    let records = loaded.as_ref().map(|loaded| loaded.records.clone()).unwrap_or_default();
     let (run, positions, saved_at) = match loaded {
         Some(Loaded { interactions, .. }) if config.training.total_interactions < interactions => {
             let (done, asked) = (interactions.0, config.training.total_interactions.0);
@@ -149,13 +154,15 @@ pub(crate) fn open_run_on(
         None => (Run::new(config, source)?, Positions::default(), None),
     };
     // The first change to the folder of a run that exists: until here it may be refused.
-    let mut journal = Journal::resume(&disk, folder, positions, events.as_ref())?;
+    let evaluates = 0 < config.training.evaluate_every.0;
+    let mut journal = Journal::resume(&disk, folder, positions, &records, evaluates)?;
+    let evaluator = Evaluator::new(source, config, &read_evaluations_in_training(folder)?.records);
     write_config(&*disk, folder, config, not_bit_exact)?;
     if positions == Positions::default() {
         journal.hyperparameters(config)?;
     }
     let films = FilmRecorder::new(folder, config.record.film_interval);
-    let mut files = RunFiles { checkpoints, journal, films, saved_at, lock };
+    let mut files = RunFiles { checkpoints, journal, films, evaluator, saved_at, lock };
     // The folder is that of a current run, whatever it was before.
     let _ = disk.remove(&folder.join(MARKER));
     files.journal.process_started(run.clock.steps().0)?;
@@ -257,6 +264,32 @@ impl RunFiles {
         self.journal.speed(now.0, per_second, lap)
     }
 
+    /// Evaluates the policy as it is and records the result. The policy of a best result is kept: as a checkpoint of this
+    /// interaction, after all its records. A set `stop` leaves the evaluation to the process that resumes the run.
+    pub fn evaluate(&mut self, run: &Run, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<(), LabError> {
+        let start = Instant::now();
+        let evaluation = match self.evaluator.evaluate(run, stop) {
+            Ok(Some(evaluation)) => evaluation,
+            Ok(None) => return Ok(()),
+            Err(LabError::Fault(fault)) => return Err(self.interrupt(run, fault)),
+            Err(error) => return Err(error),
+        };
+        self.lock.check()?;
+        self.journal.evaluation(&evaluation)?;
+        observer.evaluated(&evaluation, start.elapsed());
+        if evaluation.best { self.save(run, Keep::AsBest) } else { Ok(()) }
+    }
+
+    /// Makes the evaluation of this interaction if it is due and missing: a stop interrupted it.
+    pub fn make_up_evaluation(
+        &mut self,
+        run: &Run,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<(), LabError> {
+        if self.evaluator.is_missing(run) { self.evaluate(run, observer, stop) } else { Ok(()) }
+    }
+
     /// Records histograms of the parameters.
     pub fn histograms(&mut self, run: &Run) -> Result<(), LabError> {
         run.learner
@@ -275,19 +308,20 @@ impl RunFiles {
 
     /// Saves the whole state, unless the newest checkpoint is of this interaction.
     pub fn checkpoint(&mut self, run: &Run) -> Result<(), LabError> {
+        if self.saved_at == Some(run.clock.steps()) { Ok(()) } else { self.save(run, Keep::WhileNewest) }
+    }
+
+    fn save(&mut self, run: &Run, keep: Keep) -> Result<(), LabError> {
         let now = run.clock.steps();
-        if self.saved_at == Some(now) {
-            return Ok(());
-        }
         if let Err(error) = run.learner.require_finite() {
             return Err(self.diverge(run, error));
         }
         self.lock.check()?;
         // Records first: a checkpoint must never name a position behind the end of a file.
-        let (positions, events) = self.journal.sync()?;
+        let (positions, records) = self.journal.sync()?;
         let mut sections = run.sections();
         sections.0.push(("journal".to_owned(), encode(&positions)));
-        self.checkpoints.save(now, &sections.0, &run.replay, vec![events])?;
+        self.checkpoints.save(now, &sections.0, &run.replay, records, keep)?;
         self.saved_at = Some(now);
         Ok(())
     }
@@ -329,10 +363,12 @@ impl RunFiles {
 /// Buckets of a parameter histogram.
 const BUCKETS: usize = 64;
 
-/// The open records of a run: events, timings, TensorBoard.
+/// The open records of a run: events, evaluations while training, timings, TensorBoard.
 #[derive(Debug)]
 struct Journal {
     events: JsonlFile,
+    /// Of a run that has never made any: none.
+    evaluations: Option<JsonlFile>,
     timings: JsonlFile,
     board: TensorBoard,
 }
@@ -345,17 +381,32 @@ struct Positions {
 }
 
 impl Journal {
-    /// Opens the records in `folder` and truncates them to `positions`; events that are not those of the checkpoint are an
-    /// error.
+    /// Opens the records in `folder` and truncates them to what the checkpoint covers, its `positions` and `records`;
+    /// bytes that are not those of the checkpoint are an error.
     fn resume(
         disk: &Arc<dyn Disk>,
         folder: &Path,
         positions: Positions,
-        events: Option<&Entry>,
+        records: &[Entry],
+        evaluates: bool,
     ) -> Result<Self, LabError> {
-        let (disk, expected) = (|| Arc::clone(disk), events.map(|events| &events.blake3[..]));
+        let disk = || Arc::clone(disk);
+        let covered = |name: &str| records.iter().find(|record| record.name == name);
+        let digest = |entry: Option<&Entry>| entry.map(|entry| entry.blake3.clone());
+        let evaluations = folder.join(EVALUATIONS_IN_TRAINING);
+        let evaluated = covered(EVALUATIONS_IN_TRAINING);
+        let evaluations = (evaluates || evaluated.is_some() || evaluations.exists()).then(|| {
+            let position = evaluated.map_or(0, |entry| entry.bytes);
+            JsonlFile::resume_on(disk(), evaluations, position, digest(evaluated).as_deref())
+        });
         Ok(Self {
-            events: JsonlFile::resume_on(disk(), folder.join(EVENTS), positions.events, expected)?,
+            events: JsonlFile::resume_on(
+                disk(),
+                folder.join(EVENTS),
+                positions.events,
+                digest(covered(EVENTS)).as_deref(),
+            )?,
+            evaluations: evaluations.transpose()?,
             timings: JsonlFile::append_on(disk(), folder.join("timings.jsonl"))?,
             board: TensorBoard::resume_on(disk(), &folder.join("tensorboard"), positions.board)?,
         })
@@ -379,13 +430,20 @@ impl Journal {
         Ok(self.board.hyperparameters(&group.finalize().to_hex()[..16], parameters)?)
     }
 
-    /// Syncs the files and returns their lengths and the digest of the events, for a checkpoint.
-    fn sync(&mut self) -> Result<(Positions, Entry), LabError> {
+    /// Syncs the files and returns their lengths and the digests of those that repeat bit for bit, for a checkpoint.
+    fn sync(&mut self) -> Result<(Positions, Vec<Entry>), LabError> {
         self.events.sync()?;
+        if let Some(evaluations) = &mut self.evaluations {
+            evaluations.sync()?;
+        }
         self.timings.sync()?;
         self.board.sync()?;
-        let events = Entry { name: EVENTS.into(), bytes: self.events.position(), blake3: self.events.digest() };
-        Ok((Positions { events: self.events.position(), board: self.board.position() }, events))
+        let files = [(EVENTS, Some(&self.events)), (EVALUATIONS_IN_TRAINING, self.evaluations.as_ref())];
+        let entry = |(name, file): (&str, Option<&JsonlFile>)| {
+            file.map(|file| Entry { name: name.into(), bytes: file.position(), blake3: file.digest() })
+        };
+        let records = files.into_iter().filter_map(entry).collect();
+        Ok((Positions { events: self.events.position(), board: self.board.position() }, records))
     }
 
     /// Writes an event, and its numbers for TensorBoard.
@@ -416,6 +474,22 @@ impl Journal {
             Event::RunStarted(_) | Event::EvaluationFinished(_) => self.flush()?,
         }
         Ok(())
+    }
+
+    /// Writes an evaluation made while training, and its numbers for TensorBoard.
+    fn evaluation(&mut self, evaluation: &EvaluatedWhileTraining) -> Result<(), LabError> {
+        if let Some(file) = &mut self.evaluations {
+            file.write(evaluation)?;
+            file.flush()?;
+        }
+        let Summary { mean, interval_95: [low, high], .. } = Summary::of(&evaluation.returns);
+        let points = [
+            ("evaluation/return_mean", mean),
+            ("evaluation/return_mean_low", low),
+            ("evaluation/return_mean_high", high),
+            ("evaluation/episodes", evaluation.episodes as f64),
+        ];
+        Ok(self.board.scalars(evaluation.interactions, &points)?)
     }
 
     /// Writes the histogram of a tensor.

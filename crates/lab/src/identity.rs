@@ -5,9 +5,11 @@ use crate::config::{Differences, RunConfig, differing, flat, flatten_table, from
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Keys that may change when a run is resumed: they set its length and what is saved, not what is computed.
-pub(crate) const FREE_KEYS: [&str; 5] = [
+/// Keys that may change when a run is resumed: they set its length, what is measured and what is saved, not
+/// what is learned.
+pub(crate) const FREE_KEYS: [&str; 6] = [
     "training.total_interactions",
+    "training.evaluate_every",
     "record.checkpoint_interval",
     "record.film_interval",
     "world.python",
@@ -68,7 +70,9 @@ mod tests {
         let config = Preset::Minatar.config("minatar/breakout", "sane").unwrap();
         let own = RunIdentity::of(&config);
         assert_eq!(RunIdentity::digest_of(&own.text).as_ref(), Some(&own.digest));
-        let free: [fn(&mut RunConfig); 3] = [
+        let free: [fn(&mut RunConfig); 5] = [
+            |config| config.training.evaluate_every = AgentSteps(7),
+            |config| config.training.evaluate_every = AgentSteps(0),
             |config| config.training.total_interactions = AgentSteps(7),
             |config| config.record.checkpoint_interval = AgentSteps(7),
             |config| config.record.film_interval = 7,

@@ -29,6 +29,7 @@ mod bench;
 mod checkpoint;
 mod clock;
 mod config;
+mod episode_film;
 mod error;
 mod evaluate;
 mod export;
@@ -37,6 +38,7 @@ mod film;
 mod folder;
 pub mod hub;
 mod identity;
+mod in_training;
 mod interaction;
 mod lock;
 mod machine;
@@ -56,6 +58,7 @@ mod threads;
 mod timer;
 mod train;
 mod trained;
+mod verify;
 mod world;
 
 pub use bench::{TrainingBench, TrainingSpeed};
@@ -65,8 +68,12 @@ pub use config::{
     ConfigError, Differences, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, SettingOrigin,
     TrainingConfig, WorldConfig, differences, flatten_table, keys, merge_tables, to_toml,
 };
+pub use episode_film::{EpisodeFilm, FilmFrame, FilmRange, film_episode, open_to_film};
 pub use error::LabError;
-pub use evaluate::{Evaluation, NoiseMode, Summary, evaluate, paired_difference, start_evaluation_episode};
+pub use evaluate::{
+    Evaluation, NoiseMode, Summary, evaluate, evaluate_with_actions, paired_difference, start_evaluation_episode,
+    suitable_length, traces_header,
+};
 pub use export::{ExportedPolicy, canonical_safetensors, dump_states, export_policy, read_policy};
 pub use folder::{
     OpenRun, RunFiles, Start, default_folder, inspect_run, open_run, open_run_from, read_config, read_run,
@@ -82,12 +89,13 @@ pub use rng::RngStreams;
 pub use run::{Digest, Run};
 pub use run_check::{RunCheck, check_run};
 pub use runs::{FoundFolders, RunSummary, find_runs};
-pub use sane_record::{EvaluationFinished, Event, StopReason};
+pub use sane_record::{EvaluatedWhileTraining, EvaluationFinished, Event, StopReason};
 pub use sane_stats::number_format::parse_count;
 pub use set_aside::{OldRun, find_old_runs};
 pub use statistics::{Interaction, Statistics};
 pub use threads::{available, pool, stop_on_signals};
 pub use timer::{Lap, Phase, PhaseTimer, Timer};
 pub use train::train;
-pub use trained::{TrainedAgent, read_trained};
+pub use trained::{CheckpointChoice, TrainedAgent, read_trained};
+pub use verify::{Mismatch, verify, world_of};
 pub use world::{WorldKind, WorldSource, name_patterns};

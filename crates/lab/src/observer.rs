@@ -2,7 +2,8 @@
 
 use crate::run::Run;
 use crate::timer::Lap;
-use sane_record::Event;
+use sane_record::{EvaluatedWhileTraining, Event};
+use std::time::Duration;
 
 /// Callbacks of the training loop.
 pub trait Observer: Send {
@@ -11,6 +12,9 @@ pub trait Observer: Send {
 
     /// An interval ended; its length and the share of each phase.
     fn lap(&mut self, _lap: &Lap) {}
+
+    /// The policy was evaluated while it is trained, which took this long.
+    fn evaluated(&mut self, _evaluation: &EvaluatedWhileTraining, _spent: Duration) {}
 
     /// An interaction ended. `progress` is a function, since computing it is cheap but not free.
     fn tick(&mut self, _progress: &mut dyn FnMut() -> Progress) {}

@@ -64,8 +64,8 @@ impl Plan {
             replay_bytes,
             replay_bytes_at_most: worst,
             learner_bytes: state_bytes,
-            // Segments once, the rest for each of the two checkpoints that are kept.
-            disk_bytes: replay_bytes + 2 * state_bytes + records,
+            // Segments once, the rest for each of the two checkpoints that are kept, and for the best one.
+            disk_bytes: replay_bytes + (2 + u64::from(0 < config.training.evaluate_every.0)) * state_bytes + records,
             measured: AgentSteps(measured),
         })
     }

@@ -198,6 +198,7 @@ fn paper(world: &str, network: NetworkSpec, agent: &str) -> Result<RunConfig, Co
             train_period: AgentSteps(4),
             batch_size: 32,
             target_period: AgentSteps(10_000),
+            evaluate_every: AgentSteps(0),
         },
         replay: ReplayConfig { capacity: 1_000_000, rewards: RewardForm::Clipped },
         record: RecordConfig {
@@ -225,6 +226,7 @@ fn quick(paper: RunConfig) -> RunConfig {
         total_interactions: AgentSteps(100_000),
         learning_starts: AgentSteps(2_000),
         target_period: AgentSteps(1_000),
+        evaluate_every: AgentSteps(10_000),
         ..config.training
     };
     // Large enough for a run three times as long, which some games need.
@@ -258,6 +260,7 @@ fn minatar(paper: RunConfig) -> RunConfig {
         train_period: AgentSteps(1),
         batch_size: 32,
         target_period: AgentSteps(1_000),
+        evaluate_every: AgentSteps(50_000),
     };
     config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
     config.record.checkpoint_interval = AgentSteps(250_000);
@@ -287,6 +290,7 @@ fn deep_sea(paper: RunConfig, world: &str) -> Result<RunConfig, ConfigError> {
         train_period: AgentSteps(1),
         batch_size: 32,
         target_period: AgentSteps(100),
+        evaluate_every: episodes(500),
     };
     config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
     config.record.interval = episodes(100);
@@ -304,6 +308,7 @@ fn risky_road(paper: RunConfig) -> RunConfig {
     let mut config = with_epsilon(minatar(paper), random);
     config.learner.optimiser.epsilon = divisor;
     config.training.total_interactions = AgentSteps(300_000);
+    config.training.evaluate_every = AgentSteps(10_000);
     config.record.checkpoint_interval = AgentSteps(100_000);
     config
 }
@@ -320,6 +325,7 @@ fn gym(paper: RunConfig) -> RunConfig {
         train_period: AgentSteps(2),
         batch_size: 128,
         target_period: AgentSteps(250),
+        evaluate_every: AgentSteps(0),
     };
     config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
     config.record = RecordConfig {
@@ -379,8 +385,15 @@ mod tests {
     #[test]
     fn the_paper_preset_is_the_table_of_the_paper() {
         let config = Preset::Paper.config("seaquest", "eps-greedy").unwrap();
-        let TrainingConfig { total_interactions, learning_starts, train_period, batch_size, target_period } =
-            config.training;
+        let TrainingConfig {
+            total_interactions,
+            learning_starts,
+            train_period,
+            batch_size,
+            target_period,
+            evaluate_every,
+        } = config.training;
+        assert_eq!(evaluate_every, AgentSteps(0));
         let steps = [total_interactions, learning_starts, train_period, target_period].map(|steps| steps.0);
         assert_eq!(steps, [25_000_000, 50_000, 4, 10_000]);
         assert_eq!((batch_size, config.replay.capacity, config.replay.rewards), (32, 1_000_000, RewardForm::Clipped));

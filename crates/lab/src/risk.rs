@@ -1,15 +1,12 @@
 //! Where σ is small, where it is large, and whether that is where the risk is: evaluations state by state.
 //!
-//! [`gallery()`] finds the states with the smallest and largest |σ|, [`film()`] records an episode picture by picture, and
-//! [`audit()`] forks the world at sampled states, tries every action and lets the policy play on. All of them play the
-//! episodes that `sane eval` plays with the same start seed.
+//! [`gallery()`] finds the states with the smallest and largest |σ|, and [`audit()`] forks the world at sampled states, tries
+//! every action and lets the policy play on. Both play the episodes that `sane eval` plays with the same start seed.
 
 mod audit;
-mod film;
 mod gallery;
 
 pub use audit::{Audit, Avoidable, Future, FutureSettings, audit, avoidable};
-pub use film::{Film, FilmFrame, FilmRange, film};
 pub use gallery::{Gallery, GalleryWithPictures, gallery};
 
 use crate::LabError;
@@ -36,12 +33,7 @@ pub struct RiskProbe<'a> {
 impl RiskProbe<'_> {
     /// Fails for agents without σ(s).
     fn check(&self) -> Result<(), LabError> {
-        if self.trained.config.learner.exploration.has_state_sigma() {
-            return Ok(());
-        }
-        let with_sigma = catalogue().iter().filter(|agent| agent.settings.has_state_sigma());
-        let agents = with_sigma.map(|agent| agent.name).collect();
-        Err(LabError::NoSigma { agent: self.trained.config.agent.clone(), agents })
+        require_sigma(self.trained)
     }
 
     /// Fails for agents that have neither σ(s) nor any noise to draw.
@@ -102,6 +94,16 @@ impl RiskProbe<'_> {
     }
 }
 
+/// Fails for agents without σ(s).
+pub fn require_sigma(trained: &TrainedAgent) -> Result<(), LabError> {
+    if trained.config.learner.exploration.has_state_sigma() {
+        return Ok(());
+    }
+    let with_sigma = catalogue().iter().filter(|agent| agent.settings.has_state_sigma());
+    let agents = with_sigma.map(|agent| agent.name).collect();
+    Err(LabError::NoSigma { agent: trained.config.agent.clone(), agents })
+}
+
 /// Sums over the observed states.
 #[derive(Debug, Default)]
 struct Observed {
@@ -111,7 +113,7 @@ struct Observed {
 }
 
 /// The record of a state.
-fn state_record(view: &View<'_>, decision: &Decision, episode: u64) -> SeenState {
+pub(crate) fn state_record(view: &View<'_>, decision: &Decision, episode: u64) -> SeenState {
     SeenState {
         episode,
         interaction: view.episode.interactions,

@@ -1,13 +1,14 @@
 //! Reads everything a run folder holds and says what is wrong with it: `sane runs check`.
 
 use crate::LabError;
-use crate::checkpoint::{CheckpointStore, Loaded};
+use crate::checkpoint::{CheckpointStore, Loaded, LoadedSections};
 use crate::config::RunConfig;
 use crate::folder::{altered_records, read_config};
 use crate::identity::RunIdentity;
 use crate::run::{Digest, Run, Sections};
+use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
-use sane_record::{Event, Timing, scan_jsonl};
+use sane_record::{EVALUATIONS_IN_TRAINING, EvaluatedWhileTraining, Event, Timing, scan_jsonl};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -37,6 +38,14 @@ pub fn check_run(folder: &Path, source: &WorldSource) -> Result<RunCheck, LabErr
             Err(error) => check.problems.push(format!("{name}: {error}")),
         }
     })?;
+    checkpoints.visit_best(|path, loaded| {
+        let read = loaded.map_err(LabError::from).and_then(|loaded| check_best(folder, &config, source, loaded));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match read {
+            Ok(()) => check.sound.push(format!("{name}: the best policy, whole, of this run, its numbers finite")),
+            Err(error) => check.problems.push(format!("{name}: {error}")),
+        }
+    })?;
     if check.sound.is_empty() && check.problems.is_empty() {
         check.problems.push(LabError::NoCheckpoint { path: folder.into() }.to_string());
     }
@@ -48,6 +57,7 @@ pub fn check_run(folder: &Path, source: &WorldSource) -> Result<RunCheck, LabErr
     });
     check.records::<Timing>(folder, "timings.jsonl", |_| ());
     check.records::<Event>(folder, "evaluations.jsonl", |_| ());
+    check.records::<EvaluatedWhileTraining>(folder, EVALUATIONS_IN_TRAINING, |_| ());
     let Some(finished) = finished else { return Ok(check) };
     let end = states.iter().find(|state| state.interactions.0 == finished.interactions);
     if let Some((end, recorded)) = end.zip(finished.digest) {
@@ -74,6 +84,14 @@ fn check_checkpoint(
         Some(reason) => Err(LabError::Altered { reason }),
         None => Ok(Digest::of(&run)),
     }
+}
+
+fn check_best(folder: &Path, config: &RunConfig, source: &WorldSource, loaded: LoadedSections) -> Result<(), LabError> {
+    let mut trained = TrainedAgent::untrained(config, source)?;
+    let state = Sections(loaded.sections).get("learner");
+    let restored = state.and_then(|state| Ok(trained.learner.load_state(&state)?));
+    restored.map_err(LabError::in_checkpoint(folder, loaded.interactions))?;
+    Ok(trained.learner.require_finite()?)
 }
 
 impl RunCheck {

@@ -21,14 +21,18 @@ pub(crate) const MARKER: &str = "set-aside.toml";
 const LARGEST_MARKER_BYTES: u64 = 4096;
 
 /// Files and folders that a run and the commands that read it write into its folder.
-const OWN_NAMES: [&str; 18] = [
+const OWN_NAMES: [&str; 23] = [
     "checkpoints",
     "config.toml",
     "config.toml.new",
     "evaluating",
     "evaluations.jsonl",
+    "evaluations_in_training.jsonl",
     "events.jsonl",
     "film.bin",
+    "film.gif",
+    "film.gif.new",
+    "film.mp4",
     "film.new",
     "job.json",
     "lease",
@@ -40,13 +44,14 @@ const OWN_NAMES: [&str; 18] = [
     MARKER,
     "tensorboard",
     "timings.jsonl",
+    "traces",
 ];
 
 /// Beginnings of temporary files.
 const OWN_BEGINNINGS: [&str; 4] = ["lease.", "lock.no-file-", "job.json.new-", "set-aside.toml.new"];
 
 /// Beginnings of the files in `checkpoints` and `tensorboard`.
-const OWN_INSIDE: [&str; 5] = ["checkpoint-", "body-", "replay-", "new-", "events.out.tfevents"];
+const OWN_INSIDE: [&str; 6] = ["checkpoint-", "best-", "body-", "replay-", "new-", "events.out.tfevents"];
 
 /// The content of [`MARKER`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -132,8 +137,8 @@ fn foreign_entry(folder: &Path) -> Option<String> {
         }
         let foreign = entries(&inside).find(|(file, kind)| match &name[..] {
             "checkpoints" | "tensorboard" => !kind.is_file() || !OWN_INSIDE.iter().any(|own| file.starts_with(own)),
-            // Galleries, films and audits, under names of the user's choice.
-            "risk" => kind.is_symlink(),
+            // Galleries, films, audits and traces, under names of the user's choice.
+            "risk" | "traces" => kind.is_symlink(),
             _ => true,
         });
         foreign.map(|(file, _)| format!("{name}/{file}"))

@@ -16,7 +16,12 @@ pub enum Phase {
     Replay,
     /// Writing a checkpoint.
     Checkpoint,
+    /// Evaluating the policy while it is trained.
+    Evaluation,
 }
+
+/// Number of phases.
+const PHASES: usize = 6;
 
 /// Times phases; `()` does the work without timing it.
 pub trait PhaseTimer {
@@ -28,7 +33,7 @@ pub trait PhaseTimer {
 #[derive(Debug, Clone)]
 pub struct Timer {
     since: Instant,
-    spent: [Duration; 5],
+    spent: [Duration; PHASES],
 }
 
 /// One lap: its length, and the share of each phase.
@@ -40,7 +45,7 @@ pub struct Lap {
 
 impl Timer {
     pub fn start() -> Self {
-        Self { since: Instant::now(), spent: [Duration::ZERO; 5] }
+        Self { since: Instant::now(), spent: [Duration::ZERO; PHASES] }
     }
 
     /// Ends the lap and begins the next.
@@ -67,12 +72,17 @@ impl PhaseTimer for () {
 }
 
 impl Lap {
-    fn of(length: Duration, spent: [Duration; 5]) -> Self {
+    /// Its length without evaluations, in seconds: what training took.
+    pub fn training_seconds(&self) -> f64 {
+        self.seconds * (1.0 - self.share.evaluation)
+    }
+
+    fn of(length: Duration, spent: [Duration; PHASES]) -> Self {
         let seconds = length.as_secs_f64();
-        let [train_step, act, emulator, replay, checkpoint] =
+        let [train_step, act, emulator, replay, checkpoint, evaluation] =
             spent.map(|spent| if 0.0 < seconds { spent.as_secs_f64() / seconds } else { 0.0 });
-        let rest = (1.0 - (train_step + act + emulator + replay + checkpoint)).max(0.0);
-        Self { seconds, share: Shares { train_step, act, emulator, replay, checkpoint, rest } }
+        let rest = (1.0 - (train_step + act + emulator + replay + checkpoint + evaluation)).max(0.0);
+        Self { seconds, share: Shares { train_step, act, emulator, replay, checkpoint, evaluation, rest } }
     }
 }
 
@@ -82,9 +92,11 @@ mod tests {
 
     #[test]
     fn the_shares_of_a_lap_add_up_to_one() {
-        let share = Lap::of(Duration::from_secs(8), [4, 2, 1, 0, 0].map(Duration::from_secs)).share;
-        assert_eq!([share.train_step, share.act, share.emulator, share.rest], [0.5, 0.25, 0.125, 0.125]);
-        assert_eq!([share.replay, share.checkpoint], [0.0, 0.0]);
+        let lap = Lap::of(Duration::from_secs(8), [2, 1, 1, 0, 0, 2].map(Duration::from_secs));
+        let share = lap.share;
+        assert_eq!([share.train_step, share.act, share.emulator, share.rest], [0.25, 0.125, 0.125, 0.25]);
+        assert_eq!([share.replay, share.checkpoint, share.evaluation], [0.0, 0.0, 0.25]);
+        assert_eq!(lap.training_seconds(), 6.0);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub fn train(
     let config = run.config.clone();
     let training = &config.training;
     let _workers = KeepWorkersHot::start();
+    files.make_up_evaluation(run, observer, stop)?;
     let mut timer = Timer::start();
     let mut interval_start = run.clock.steps();
     while run.clock.steps() < training.total_interactions {
@@ -72,6 +73,9 @@ pub fn train(
         if run.clock.is_due(config.record.interval) {
             finish_interval(run, files, observer, timer.lap(), &mut interval_start)?;
         }
+        if run.clock.is_due(training.evaluate_every) {
+            timer.time(Phase::Evaluation, || files.evaluate(run, observer, stop))?;
+        }
         let stopped = stop.load(Ordering::Relaxed);
         if stopped || run.clock.is_due(config.record.checkpoint_interval) {
             timer.time(Phase::Checkpoint, || files.checkpoint(run))?;
@@ -96,7 +100,7 @@ fn finish_interval(
     let epsilon = run.epsilon();
     let interval = run.statistics.finish_interval(&run.clock, run.replay.len() as u64, epsilon);
     files.emit(Event::IntervalFinished(interval), observer)?;
-    files.speed(now, (now.0 - start.0) as f64 / lap.seconds, &lap)?;
+    files.speed(now, (now.0 - start.0) as f64 / lap.training_seconds(), &lap)?;
     observer.lap(&lap);
     *start = now;
     Ok(())

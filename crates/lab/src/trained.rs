@@ -13,6 +13,24 @@ use sane_agent::Learner;
 use sane_env::{AgentSteps, EnvSpec};
 use std::path::Path;
 
+/// Which checkpoint of a run is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CheckpointChoice {
+    #[default]
+    Newest,
+    /// That at this interaction.
+    At(AgentSteps),
+    /// That of the highest mean among the evaluations made while training; it has the policy, not the replay.
+    Best,
+}
+
+/// The newest one unless an interaction is named.
+impl From<Option<AgentSteps>> for CheckpointChoice {
+    fn from(interactions: Option<AgentSteps>) -> Self {
+        interactions.map_or(Self::Newest, Self::At)
+    }
+}
+
 /// The learner of a run at one of its checkpoints.
 pub struct TrainedAgent {
     pub config: RunConfig,
@@ -38,18 +56,19 @@ impl TrainedAgent {
     }
 }
 
-/// The learner of the run in `folder` at its newest checkpoint, or at the `wanted` one; writes nothing. What is read
+/// The learner of the run in `folder` at the `wanted` checkpoint; writes nothing. What is read
 /// is checked against its digests; the files of the replay are not opened.
-pub fn read_trained(folder: &Path, source: &WorldSource, wanted: Option<AgentSteps>) -> Result<TrainedAgent, LabError> {
+pub fn read_trained(folder: &Path, source: &WorldSource, wanted: CheckpointChoice) -> Result<TrainedAgent, LabError> {
     let mut trained = TrainedAgent::untrained(&read_config(folder)?, source)?;
     let identity = RunIdentity::of(&trained.config);
     let mut checkpoints = CheckpointStore::open_read_only(&folder.join("checkpoints"), identity)?;
     let loaded = match wanted {
-        Some(wanted) => Some(checkpoints.load_sections(wanted)?),
-        None => checkpoints.load_latest_sections()?,
+        CheckpointChoice::At(wanted) => Some(checkpoints.load_sections(wanted)?),
+        CheckpointChoice::Best => Some(checkpoints.load_best_sections()?),
+        CheckpointChoice::Newest => checkpoints.load_latest_sections()?,
     };
     // The checkpoint of the beginning holds an untrained network.
-    let loaded = loaded.filter(|loaded| 0 < loaded.interactions.0 || wanted.is_some());
+    let loaded = loaded.filter(|loaded| 0 < loaded.interactions.0 || wanted != CheckpointChoice::Newest);
     let loaded = loaded.ok_or_else(|| LabError::NoCheckpoint { path: folder.into() })?;
     let state = Sections(loaded.sections).get("learner");
     let restored = state.and_then(|state| Ok(trained.learner.load_state(&state)?));
@@ -98,7 +117,7 @@ mod tests {
         let segments = files(folder.path(), "replay-");
         assert!(!segments.is_empty(), "the replay has files of its own");
         segments.iter().for_each(|path| fs::remove_file(path).unwrap());
-        let trained = read_trained(folder.path(), &source, None).unwrap();
+        let trained = read_trained(folder.path(), &source, CheckpointChoice::Newest).unwrap();
         assert_eq!((trained.interactions, trained.spec()), (AgentSteps(700), whole.spec()));
         let values = |learner: &Learner| -> Vec<f32> { learner.export().into_iter().flat_map(|t| t.values).collect() };
         assert_eq!(values(&trained.learner), values(&whole.learner));
@@ -109,7 +128,7 @@ mod tests {
     fn numbers_that_are_not_finite_are_neither_saved_evaluated_nor_exported() {
         let folder = tempfile::tempdir().unwrap();
         let source = finished_run(folder.path());
-        let mut trained = read_trained(folder.path(), &source, None).unwrap();
+        let mut trained = read_trained(folder.path(), &source, CheckpointChoice::Newest).unwrap();
         let mut state = trained.learner.save_state();
         state.online[3] = f32::NAN;
         trained.learner.load_state(&state).unwrap();
@@ -131,7 +150,10 @@ mod tests {
         let error = crate::train(&mut run, &mut files, &mut (), &AtomicBool::new(false)).unwrap_err();
         assert!(matches!(error, LabError::Diverged { interactions: 701, saved: 700, .. }), "{error}");
         drop(files);
-        assert_eq!(read_trained(folder.path(), &source, None).unwrap().interactions, AgentSteps(700));
+        assert_eq!(
+            read_trained(folder.path(), &source, CheckpointChoice::Newest).unwrap().interactions,
+            AgentSteps(700)
+        );
     }
 
     #[test]
@@ -144,7 +166,7 @@ mod tests {
             bytes[middle] ^= 1;
             fs::write(&body, bytes).unwrap();
         }
-        let error = read_trained(folder.path(), &source, None).err().unwrap().to_string();
+        let error = read_trained(folder.path(), &source, CheckpointChoice::Newest).err().unwrap().to_string();
         assert!(error.contains("no checkpoint") && error.contains("digest"), "{error}");
     }
 }

@@ -7,6 +7,7 @@ use sane_env::{Environment, Stream, WorldFault, closest_name};
 use sane_gym::{GymOptions, GymSource};
 use sane_minigames::Family;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The kind of a world.
@@ -97,10 +98,12 @@ fn unknown(name: &str) -> ConfigError {
 }
 
 /// Makes worlds of one kind: built-in ones by name ([`open`](Self::open)), any other by a function
-/// ([`custom`](Self::custom)). What has to be found once (a ROM, a Python interpreter) is found when the source is made.
+/// ([`custom`](Self::custom)). What has to be found once (a ROM, a Python interpreter) is found when the source is made, and
+/// shared by its copies.
+#[derive(Clone)]
 pub struct WorldSource {
     config: WorldConfig,
-    supply: Supply,
+    supply: Arc<Supply>,
 }
 
 /// What worlds of one kind are made from.
@@ -125,7 +128,7 @@ impl WorldSource {
             WorldKind::BuiltIn(_) => Supply::Name,
             WorldKind::Gym => Supply::Gym(Box::new(GymSource::open(&gym_options(config))?)),
         };
-        let source = Self { config: config.clone(), supply };
+        let source = Self { config: config.clone(), supply: Arc::new(supply) };
         source.make(0)?;
         Ok(source)
     }
@@ -141,7 +144,7 @@ impl WorldSource {
             return Err(LabError::World { name: name.into(), reason });
         }
         let config = WorldConfig::new(name, Profile::Paper);
-        Ok(Self { config, supply: Supply::Custom(Box::new(make)) })
+        Ok(Self { config, supply: Arc::new(Supply::Custom(Box::new(make))) })
     }
 
     /// The configuration of its worlds.
@@ -153,7 +156,7 @@ impl WorldSource {
     pub fn make(&self, seed: u64) -> Result<Box<dyn Environment>, LabError> {
         let seed = Stream::named(seed, "world").next_u64() as u32;
         let refused = |reason: String| LabError::World { name: self.config.name.clone(), reason };
-        match &self.supply {
+        match &*self.supply {
             Supply::Rom(game, rom) => {
                 let options = AtariOptions { profile: self.config.profile, seed, ..AtariOptions::default() };
                 let env = AtariEnv::new(game, rom, options).map_err(|error| refused(error.to_string()))?;

@@ -8,7 +8,7 @@ use crate::numpy_stream::NumpyStream;
 use crate::registry::{Family, KnownWorld, Made, SuitableNetwork, WorldName};
 use crate::{SolvedRule, picture, snapshot};
 use sane_env::{
-    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, Picture, Reward,
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, LegendEntry, Picture, Reward,
     SnapshotError, Step, Stream, WorldFault,
 };
 use serde::{Deserialize, Serialize};
@@ -156,6 +156,9 @@ impl DeepSea {
     }
 }
 
+/// Colour of the diver.
+const DIVER: picture::Colour = [238, 202, 59];
+
 impl Environment for DeepSea {
     fn spec(&self) -> &EnvSpec {
         &self.spec
@@ -206,7 +209,11 @@ impl Environment for DeepSea {
     fn picture(&self) -> Picture {
         let mut frame = vec![0; self.spec.frame.bytes()];
         self.paint(&mut frame);
-        picture::paint(&frame, self.config.size, self.config.size, &[[238, 202, 59]])
+        picture::paint(&frame, self.config.size, self.config.size, &[DIVER])
+    }
+
+    fn legend(&self) -> Vec<LegendEntry> {
+        picture::legend(&["diver; the treasure is at the lower right"], &[DIVER])
     }
 
     fn ground_truth(&self) -> Option<&dyn GroundTruth> {

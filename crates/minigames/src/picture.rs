@@ -1,6 +1,6 @@
 //! Planes of zeros and ones as a picture: each cell is a square in the colour of the last plane set in it.
 
-use sane_env::Picture;
+use sane_env::{LegendEntry, Picture};
 
 /// Red, green, blue.
 pub type Colour = [u8; 3];
@@ -26,6 +26,12 @@ pub fn paint(planes: &[u8], height: usize, width: usize, colours: &[Colour]) -> 
         (0..side).for_each(|_| rgb.extend_from_slice(&line));
     }
     Picture { width: width * side, height: height * side, rgb }
+}
+
+/// The legend of planes with these meanings, in these colours.
+pub fn legend(meanings: &[&'static str], colours: &[Colour]) -> Vec<LegendEntry> {
+    assert_eq!(meanings.len(), colours.len(), "legend: {meanings:?}");
+    meanings.iter().zip(colours).map(|(&meaning, &rgb)| LegendEntry { meaning, rgb }).collect()
 }
 
 #[cfg(test)]

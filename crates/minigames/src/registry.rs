@@ -163,6 +163,22 @@ mod tests {
     }
 
     #[test]
+    fn every_colour_of_a_picture_but_the_background_is_in_the_legend() {
+        for world in known_worlds() {
+            let mut made = make(world.name, 3).unwrap();
+            let legend = made.legend();
+            let mut frame = vec![0; made.spec().frame.bytes()];
+            made.reset(&mut sane_env::Stream::named(3, "legend"), &mut frame).unwrap();
+            let picture = made.picture();
+            let background = |rgb: &[u8]| rgb == [18, 20, 26];
+            for rgb in picture.rgb.chunks_exact(3).filter(|rgb| !background(rgb)) {
+                assert!(legend.iter().any(|entry| entry.rgb == rgb), "{}: {rgb:?}", world.name);
+            }
+            assert!(legend.iter().all(|entry| !entry.meaning.is_empty()) && !legend.is_empty());
+        }
+    }
+
+    #[test]
     fn a_world_with_options_is_made_again_from_its_own_name() {
         for name in [
             "minatar/asterix:actions=minimal,sticky=0.25,ramping=off,limit=100",

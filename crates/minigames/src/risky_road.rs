@@ -24,7 +24,7 @@ use crate::{picture, snapshot};
 use marked_road::MarkedRoad;
 use row::Row;
 use sane_env::{
-    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, Picture, Reward,
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, GroundTruth, LegendEntry, Picture, Reward,
     SnapshotError, Step, Stream, WorldFault,
 };
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,7 @@ const UNDECIDED: usize = 2;
 const CHANNELS: usize = 3;
 const HEIGHT: usize = ROWS_AHEAD + 1;
 const PLANE: usize = HEIGHT * LANES;
+const MEANINGS: [&str; CHANNELS] = ["own car", "car", "car or none, not yet decided"];
 const COLOURS: [Colour; CHANNELS] = [[240, 240, 240], [228, 87, 86], [238, 202, 59]];
 
 /// The actions. A guard rail keeps the car on the road in the outer lanes.
@@ -273,6 +274,10 @@ impl Environment for RiskyRoad {
         let mut frame = vec![0; CHANNELS * PLANE];
         self.paint(&mut frame);
         picture::paint(&frame, HEIGHT, LANES, &COLOURS)
+    }
+
+    fn legend(&self) -> Vec<LegendEntry> {
+        picture::legend(&MEANINGS, &COLOURS)
     }
 
     fn ground_truth(&self) -> Option<&dyn GroundTruth> {

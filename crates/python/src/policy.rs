@@ -36,7 +36,7 @@ impl Policy {
             }
             let config = read_config(&path)?;
             let source = WorldSource::open(&config.world, None, &mut |_| ())?;
-            let trained = read_trained(&path, &source, checkpoint.map(AgentSteps))?;
+            let trained = read_trained(&path, &source, checkpoint.map(AgentSteps).into())?;
             let (policy, spec) = (Mutex::new(trained.learner.policy()), trained.spec().clone());
             Ok(Self { policy, spec, config: trained.config, interactions: Some(trained.interactions.0) })
         })

@@ -169,7 +169,7 @@ pub fn evaluate(
     let stop = AtomicBool::new(false);
     let work = || -> Result<Option<EvaluationFinished>, LabError> {
         let source = WorldSource::open(&read_config(&run)?.world, None, &mut |_| ())?;
-        let trained = read_trained(&run, &source, checkpoint.map(AgentSteps))?;
+        let trained = read_trained(&run, &source, checkpoint.map(AgentSteps).into())?;
         let evaluation = Evaluation {
             noise: if noise { NoiseMode::On } else { NoiseMode::Off },
             interactions: AgentSteps(interactions),
@@ -177,7 +177,7 @@ pub fn evaluate(
             threads: threads.unwrap_or_else(available),
         };
         let result = sane_lab::evaluate(&trained, &source, &evaluation, |_| (), &stop)?;
-        if let (Some(result), true) = (&result, record) {
+        if let Some(result) = result.as_ref().filter(|result| record && !result.partial) {
             record_evaluation(&run, result)?;
         }
         Ok(result)

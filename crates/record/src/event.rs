@@ -258,10 +258,21 @@ pub struct EvaluationFinished {
     /// Episodes truncated because one alone took as many interactions as the whole evaluation.
     #[serde(default)]
     pub cut_episodes: u64,
+    /// Whether it was stopped before it had played what was asked for.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
+    /// The file with the actions taken, if they were kept; relative to the run folder if it is in there. `sane verify`
+    /// plays them again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<String>,
     /// Return of each episode, in the order of their starts.
     pub returns: Vec<f64>,
     /// Length of each episode in interactions.
     pub lengths_interactions: Vec<u64>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub struct EvaluatedWhileTraining {
     pub mean: f64,
     /// Return of each episode, in the order of their starts.
     pub returns: Vec<f64>,
-    /// Whether no earlier evaluation of the run has a higher mean.
+    /// Whether its mean is higher than that of every earlier evaluation of the run.
     #[serde(default)]
     pub best: bool,
 }

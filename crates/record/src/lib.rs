@@ -26,6 +26,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod action_trace;
 mod baseline;
 mod disk;
 mod error;
@@ -42,6 +43,10 @@ mod suite_status;
 mod tensorboard;
 mod timing;
 
+pub use action_trace::{
+    ACTION_TRACES_VERSION, ActionTraceError, ActionTraces, TracedEpisode, TracedEvaluation, TracesHeader,
+    read_action_traces, write_action_traces,
+};
 pub use baseline::{Baseline, PAPER_GAMES};
 pub use disk::{
     Disk, RealDisk, open_plain, read_plain, read_plain_text, replace_file, require_plain, temporary_beside,

@@ -31,6 +31,7 @@ pub enum Timing {
     Speed {
         /// Interactions of the run so far.
         interactions: u64,
+        /// Without the time of evaluations.
         interactions_per_second: f64,
         /// Memory of the process.
         resident_bytes: u64,
@@ -59,6 +60,9 @@ pub struct Shares {
     pub replay: f64,
     /// Writing checkpoints.
     pub checkpoint: f64,
+    /// Evaluating the policy.
+    #[serde(default)]
+    pub evaluation: f64,
     /// Everything else.
     pub rest: f64,
 }

@@ -18,7 +18,7 @@ pub use analysis::{
     MeasureAnalysis, NamedPrediction, NoiseByRisk, Prediction, Predictor, RiskAnalysis, RiskMeasure, Shuffled,
 };
 pub use audit::{audit_files, audit_json, remarks};
-pub use film::{FilmRenderer, FrameCaption};
+pub use film::{FilmContent, FilmRenderer, FrameCaption};
 pub use gallery::gallery_files;
 pub use gif_file::GifFile;
 pub use laws::{LawPoint, NoiseLaws, SigmaLaw, law_points};

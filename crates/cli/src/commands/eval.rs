@@ -1,34 +1,43 @@
 //! `sane eval`: the returns of a trained policy, with and without its noise.
 
 use crate::args::{LoadedRun, RunSelection};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
+use anyhow::Context;
 use clap::ValueEnum;
 use sane_arcade::Profile;
 use sane_env::{AgentSteps, closest_name};
 use sane_lab::{
     Evaluation, EvaluationFinished, EvaluationLock, LabError, NoiseMode, TrainedAgent, WorldSource, available,
-    dump_states, evaluate, paired_difference, record_evaluation, stop_on_signals,
+    dump_states, evaluate_with_actions, paired_difference, record_evaluation, stop_on_signals, suitable_length,
+    traces_header, world_of,
 };
-use sane_record::RecordError;
+use sane_record::{ActionTraces, RecordError, TracedEvaluation, write_action_traces};
+use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Evaluate a trained policy: whole episodes from seeded starts, raw rewards
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    sane eval runs/boxing/q-sane/seed-1     # with and without noise, 500,000 interactions each\n  \
+    sane eval runs/boxing/q-sane/seed-1     # with and without noise, as long as suits the run\n  \
     sane eval runs/boxing/sane/seed-1 --noise off --interactions 50000 --json\n  \
+    sane eval runs/boxing/sane/seed-1 --checkpoint best     # the best policy that training has kept\n  \
+    sane eval runs/boxing/sane/seed-1 --traces              # keeps the actions, for `sane verify`\n  \
     sane eval runs/boxing/sane/seed-1 --dump-states 100 -o states.safetensors\n\n\
+    Without --interactions, each mode plays a fifth of the run's budget, at least 2,000 and at most the paper's 500,000: 20,000 \
+    after the preset quick (under a minute), 500,000 after paper. Ctrl-C keeps the episodes that are whole, marked partial.\n\n\
     Episode i starts from a seed of its own, the same with and without noise; results do not depend on --threads.\n\
     The result is appended to evaluations.jsonl in the run folder, unless that is read-only. Agents without noise are evaluated once, at ε = 0.")]
 pub struct Args {
     /// With noise, without noise, or both
     #[arg(long, value_enum, default_value_t = Noise::Both)]
     noise: Noise,
-    /// Interactions to play in each mode; the last episode is played to its end
-    #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
-    interactions: u64,
+    /// Interactions to play in each mode; the last episode is played to its end [default: a fifth of the run's budget,
+    /// 2,000 to 500,000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    interactions: Option<u64>,
     #[command(flatten)]
     selection: RunSelection,
     /// Episodes played in parallel [default: all cores]
@@ -40,6 +49,9 @@ pub struct Args {
     /// Seed from which the starts of the episodes are drawn
     #[arg(long, value_name = "S", default_value_t = 0)]
     start_seed: u64,
+    /// Keep the actions taken, so that `sane verify` can play them again [default file: in the run folder, below traces/]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "dump_states")]
+    traces: Option<Option<PathBuf>>,
     /// Instead of evaluating, write the first N states visited without noise, with their action values and σ
     #[arg(long, value_name = "N", requires = "output", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     dump_states: Option<u64>,
@@ -79,18 +91,39 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         output.note(format_args!("{count} states written to {}", path.display()));
         return Ok(());
     }
+    let modes = modes(args.noise, &trained);
+    let interactions = args.interactions.unwrap_or_else(|| suitable_length(&trained.config).0);
+    let mut traces = match &args.traces {
+        Some(file) => Some(Traces::begin(&args, file.as_deref(), &trained, &source, interactions, modes)?),
+        None => None,
+    };
     // A suite that is started again waits for it.
     let _announced = EvaluationLock::announce(&args.selection.run);
-    let (mut results, mut unrecorded) = (Vec::new(), None);
-    for &noise in modes(args.noise, &trained) {
-        let Some(result) = measure(&args, &trained, &source, noise, *output)? else {
-            output.note(format_args!("stopped; the evaluation with noise {} was not recorded", noise.name()));
+    let (stop, mut results, mut unrecorded) = (stop_on_signals()?, Vec::new(), None);
+    for &noise in modes {
+        let evaluation = Evaluation {
+            noise,
+            interactions: AgentSteps(interactions),
+            start_seed: args.start_seed,
+            threads: args.threads.map_or_else(available, usize::from),
+        };
+        let Some((mut result, actions)) = measure(&trained, &source, &evaluation, &stop, *output)? else {
+            output.note(format_args!("stopped; noise {} has no whole episode yet, nothing is recorded", noise.name()));
             break;
         };
+        if let Some(traces) = &mut traces {
+            result.traces = Some(traces.add(actions)?);
+        }
         if let Err(error) = record_evaluation(&args.selection.run, &result) {
             unrecorded = Some(error);
         }
         results.push(result);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    if let Some(traces) = &traces {
+        output.note(format_args!("the actions are in {0}; `sane verify {0}` plays them again", traces.path.display()));
     }
     if args.json {
         output.result(serde_json::to_string_pretty(&results)?);
@@ -132,26 +165,65 @@ fn modes(wanted: Noise, trained: &TrainedAgent) -> &'static [NoiseMode] {
     }
 }
 
+/// The file of actions that grows with each mode.
+struct Traces {
+    path: PathBuf,
+    /// As the record of an evaluation names it.
+    name: String,
+    traces: ActionTraces,
+}
+
+impl Traces {
+    fn begin(
+        args: &Args,
+        file: Option<&Path>,
+        trained: &TrainedAgent,
+        source: &WorldSource,
+        interactions: u64,
+        modes: &[NoiseMode],
+    ) -> Result<Self, Failure> {
+        let header = traces_header(trained, source, args.start_seed);
+        // What could not be verified is refused before it is measured.
+        world_of(&header).map_err(classify)?;
+        let (path, name) = match file {
+            Some(file) => (file.to_owned(), file.display().to_string()),
+            None => {
+                let noise = if 1 < modes.len() { "both" } else { modes[0].name() };
+                let (after, profile) = (trained.interactions.0, &header.profile);
+                let name = format!(
+                    "traces/after-{after}-{profile}-noise-{noise}-starts-{}-{interactions}.trace",
+                    args.start_seed
+                );
+                (args.selection.run.join(&name), name)
+            }
+        };
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+        }
+        Ok(Self { path, name, traces: ActionTraces { header, evaluations: Vec::new() } })
+    }
+
+    /// Writes the file with one more evaluation; its name.
+    fn add(&mut self, evaluation: TracedEvaluation) -> Result<String, Failure> {
+        self.traces.evaluations.push(evaluation);
+        write_action_traces(&self.path, &self.traces)?;
+        Ok(self.name.clone())
+    }
+}
+
 fn measure(
-    args: &Args,
     trained: &TrainedAgent,
     source: &WorldSource,
-    noise: NoiseMode,
+    evaluation: &Evaluation,
+    stop: &AtomicBool,
     output: Output,
-) -> Result<Option<EvaluationFinished>, Failure> {
-    let stop = stop_on_signals()?;
-    let message = match noise {
+) -> Result<Option<(EvaluationFinished, TracedEvaluation)>, Failure> {
+    let message = match evaluation.noise {
         NoiseMode::Off => "noise off",
         NoiseMode::On => "noise on",
     };
-    let bar = output.progress_bar(args.interactions, message);
-    let evaluation = Evaluation {
-        noise,
-        interactions: AgentSteps(args.interactions),
-        start_seed: args.start_seed,
-        threads: args.threads.map_or_else(available, usize::from),
-    };
-    let result = evaluate(trained, source, &evaluation, |played| bar.set_position(played), &stop)?;
+    let bar = output.progress_bar(evaluation.interactions.0, message);
+    let result = evaluate_with_actions(trained, source, evaluation, |played| bar.set_position(played), stop)?;
     bar.finish_and_clear();
     Ok(result)
 }
@@ -178,6 +250,12 @@ fn table(results: &[EvaluationFinished], output: Output) {
         ));
     }
     for result in results {
+        if result.partial {
+            output.result(format_args!(
+                "noise {}: partial, stopped after {} interactions; recorded as such",
+                result.noise, result.interactions
+            ));
+        }
         if let Some(bad) = result.bad_episodes {
             output.result(format_args!(
                 "noise {}: {bad} of {} episodes bad by the world's own criterion",

@@ -5,7 +5,7 @@ mod agent;
 mod human;
 mod terminal;
 
-use crate::args::RomsOption;
+use crate::args::{CheckpointOption, RomsOption};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use agent::AgentSession;
@@ -44,9 +44,8 @@ pub struct Args {
     /// Pictures per second [default: the game's own speed: 60 on Atari for a person, 15 decisions for an agent, else 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=240))]
     fps: Option<u16>,
-    /// Use the checkpoint at this interaction [default: the newest]
-    #[arg(long, value_name = "N", conflicts_with = "human")]
-    checkpoint: Option<u64>,
+    #[command(flatten)]
+    checkpoint: CheckpointOption,
     /// Seed from which the starts of the episodes are drawn
     #[arg(long, value_name = "S", default_value_t = 0)]
     start_seed: u64,
@@ -55,6 +54,9 @@ pub struct Args {
 }
 
 pub fn run(args: Args, output: &Output) -> Outcome {
+    if args.human && args.checkpoint.is_given() {
+        return Err(Failure::usage("--checkpoint is of an agent; with --human you play yourself"));
+    }
     if args.human {
         let mut session = HumanSession::open(&args, output)?;
         let terminal = Terminal::take(KeyEvents::PressesAndReleases)?;

@@ -6,15 +6,14 @@ mod film;
 mod gallery;
 
 use crate::args::{LoadedRun, RunSelection};
+use crate::commands::film::{raster, remove_stale};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
-use sane_env::Picture;
 use sane_lab::risk::RiskProbe;
 use sane_lab::{NoiseMode, TrainedAgent, stop_on_signals};
 use sane_report::OutputFile;
-use sane_report::plot::Raster;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,8 +28,8 @@ use std::sync::atomic::AtomicBool;
     sane risk gallery runs/boxing/q-sane/seed-1         # pictures of the states with extreme σ\n  \
     sane risk film runs/boxing/q-sane/seed-1            # a GIF of an episode with σ below it\n  \
     sane risk audit runs/risky-road/sane/seed-1         # correlation of σ with measured risk\n\n\
-    Gallery and film need an agent with a state-dependent σ(s), such as sane or q-sane; an audit needs an agent with noise. \
-    docs/risk.md explains the numbers."
+    Gallery and film need an agent with a state-dependent σ(s), such as sane or q-sane; an audit needs an agent with noise; \
+    `sane film` films any agent. docs/risk.md explains the numbers."
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -115,26 +114,4 @@ fn write_all(folder: &Path, files: &[OutputFile]) -> Result<(), Failure> {
         fs::write(&path, &file.bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
-}
-
-/// Removes the files `<prefix>-<number>.png` that are not among `kept`: pictures of an earlier call, which would be
-/// mistaken for this one's.
-fn remove_stale(folder: &Path, prefix: &str, kept: &[String]) -> Result<(), Failure> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".png"));
-        let is_picture = number.is_some_and(|number| number.parse::<u64>().is_ok());
-        if is_picture && !kept.contains(&name) {
-            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
-        }
-    }
-    Ok(())
-}
-
-/// The picture of a world, as the drawing code takes it.
-fn raster(picture: Picture) -> Result<Raster, Failure> {
-    let Picture { width, height, rgb } = picture;
-    let wrong_size = format!("the world's picture of {width}×{height} pixels has {} bytes", rgb.len());
-    Raster::new(width, height, rgb).ok_or_else(|| Failure::Failed(anyhow::anyhow!(wrong_size)))
 }

@@ -1,13 +1,12 @@
 //! `sane runs`: run folders: their progress, the digest of their state, whether they are whole, and deleting old ones.
 
-use crate::args::RomsOption;
+use crate::args::{CheckpointOption, RomsOption};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use clap::Subcommand;
-use sane_env::AgentSteps;
 use sane_lab::{
-    Digest, FoundFolders, LabError, RunSummary, WorldSource, check_run, find_old_runs, find_runs, inspect_run,
-    read_config, to_toml,
+    CheckpointChoice, Digest, FoundFolders, LabError, RunSummary, WorldSource, check_run, find_old_runs, find_runs,
+    inspect_run, read_config, to_toml,
 };
 use sane_record::RunSearch;
 use sane_record::export::{ExportRun, TableFormat, export_mlflow, export_tables, export_wandb};
@@ -54,9 +53,8 @@ enum Action {
     Hash {
         /// Folder of the run
         run: PathBuf,
-        /// Use the checkpoint at this interaction [default: the newest]
-        #[arg(long, value_name = "N")]
-        checkpoint: Option<u64>,
+        #[command(flatten)]
+        checkpoint: CheckpointOption,
         /// Print the digest of each part as well
         #[arg(long)]
         parts: bool,
@@ -121,7 +119,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     match args.action {
         Action::List { root, json } => list(&root, json, *output),
         Action::Show { run, json } => show(&run, json, *output),
-        Action::Hash { run, checkpoint, parts, roms } => hash(&run, checkpoint, parts, roms.folder(), *output),
+        Action::Hash { run, checkpoint, parts, roms } => hash(&run, checkpoint.choice(), parts, roms.folder(), *output),
         Action::Check { run, json, roms } => check(&run, json, roms.folder(), *output),
         Action::Export { runs, formats } => export(&runs, &formats, *output),
         Action::Prune { root, yes } => prune(&root, yes, *output),
@@ -199,9 +197,19 @@ fn show(run: &Path, as_json: bool, output: Output) -> Outcome {
     Ok(())
 }
 
-fn hash(run: &Path, checkpoint: Option<u64>, parts: bool, roms: Option<&Path>, output: Output) -> Outcome {
+fn hash(run: &Path, checkpoint: CheckpointChoice, parts: bool, roms: Option<&Path>, output: Output) -> Outcome {
     let source = WorldSource::open(&read_config(run)?.world, roms, &mut |message| output.note(message))?;
-    let (state, warnings) = inspect_run(run, &source, checkpoint.map(AgentSteps))?;
+    let interactions = match checkpoint {
+        CheckpointChoice::Newest => None,
+        CheckpointChoice::At(interactions) => Some(interactions),
+        CheckpointChoice::Best => {
+            return Err(Failure::usage(
+                "the best checkpoint holds the policy without its replay, so the digest of the whole state cannot be \
+                 computed; `sane runs check` checks it",
+            ));
+        }
+    };
+    let (state, warnings) = inspect_run(run, &source, interactions)?;
     warnings.iter().for_each(|warning| output.warn(warning));
     let digest = Digest::of(&state);
     output.result(format_args!("{digest}  interactions {}", digest.interactions.0));

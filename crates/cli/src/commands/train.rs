@@ -1,5 +1,7 @@
 //! `sane train`: a run, new or resumed, with a progress line.
 
+mod ending;
+
 use super::config::Settings;
 use crate::args::RomsOption;
 use crate::failure::{Failure, Outcome, classify};
@@ -7,8 +9,8 @@ use crate::output::Output;
 use crate::version;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_lab::{
-    Event, Observer, OpenRun, Plan, Progress, RunConfig, Start, StopReason, WorldKind, WorldSource, default_folder,
-    name_patterns, open_run_from, pool, resident_bytes, stop_on_signals, train,
+    EvaluatedWhileTraining, Event, Observer, OpenRun, Plan, Progress, RunConfig, Start, StopReason, WorldKind, WorldSource,
+    default_folder, name_patterns, open_run_from, pool, resident_bytes, stop_on_signals, train,
 };
 use sane_nn::Kernel;
 use sane_stats::number_format::{duration, grouped};
@@ -24,7 +26,8 @@ const EXAMPLES: &str = "Examples:\n  \
     sane train boxing --agent eps-greedy --set learner.exploration.epsilon.last=0.01 --seed 2\n\n\
     An interaction is one decision of the agent: 4 frames on Atari.\n\
     Ctrl-C, SIGTERM and a closed terminal save a checkpoint and stop. Exit codes: 0 done or stopped, 1 failed, 2 wrong \
-    usage, 3 diverged. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.";
+    usage, 3 diverged. The run folder is runs/<game>/<agent>/seed-<S> unless --out names another.\n\
+    On a terminal, a finished run is filmed: film.gif in its folder; elsewhere --film asks for it.";
 
 /// Train an agent in a world; the same command again resumes a stopped run
 #[derive(Debug, clap::Args)]
@@ -48,6 +51,9 @@ pub struct Args {
     /// Start a new run; an old run in the folder is renamed, not deleted
     #[arg(long)]
     fresh: bool,
+    /// Film the final policy of the finished run, film.gif in its folder [default: on a terminal, without --quiet and --json]
+    #[arg(long)]
+    film: bool,
     /// Print the memory, disk and time the run will take, and stop
     #[arg(long)]
     dry_run: bool,
@@ -96,6 +102,13 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     } else {
         output.note(format_args!("{game}, {agent}: a new run in {}", folder.display()));
     }
+    let asked = config.training.total_interactions.0;
+    if asked < from {
+        output.note(format_args!(
+            "the run has {from} interactions already, more than the {asked} that were asked for: there is nothing to train; \
+             --steps with a larger number trains on, --fresh starts anew"
+        ));
+    }
     let mut line = ProgressLine::new(*output, args.json, from, config.training.total_interactions.0);
     files.begin(&run, &mut line)?;
     let reason = pool.install(|| train(&mut run, &mut files, &mut line, &stop));
@@ -107,10 +120,27 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         StopReason::Finished => {
             let mean = run.statistics.mean_return().map_or("no whole episode".into(), |mean| format!("{mean:.2}"));
             output.note(format_args!(
-                "done: {now} interactions, {} episodes, mean return of the last 100: {mean}; next: sane eval {}",
-                run.clock.episodes,
-                folder.display()
+                "done: {now} interactions, {} episodes, mean return of the last 100: {mean}",
+                run.clock.episodes
             ));
+            // Before the film is drawn, which may take seconds: the folder is free for others.
+            drop(files);
+            if !output.is_quiet() && !args.json {
+                ending::show_curve(&folder, *output);
+            }
+            let films = args.film || (std::io::stderr().is_terminal() && !output.is_quiet() && !args.json);
+            let filmed = if films {
+                ending::film_final_policy(&folder, &config, args.roms.folder(), &stop, output)
+            } else {
+                Ok(None)
+            };
+            match &filmed {
+                Ok(Some(film)) => output.note(format_args!("its final policy: {}", film.display())),
+                Ok(None) => {}
+                // The training is done and saved.
+                Err(error) => output.warn(format_args!("the final policy could not be filmed: {error}")),
+            }
+            ending::show_next_commands(&folder, matches!(filmed, Ok(Some(_))), *output);
         }
     }
     match line.unwritten {
@@ -202,6 +232,10 @@ impl Observer for ProgressLine {
         }
     }
 
+    fn evaluated(&mut self, _evaluation: &EvaluatedWhileTraining, spent: Duration) {
+        self.speed.pause(spent);
+    }
+
     // Called after every interaction; reading the clock takes nanoseconds.
     fn tick(&mut self, progress: &mut dyn FnMut() -> Progress) {
         let interval = if self.bar.is_some() { DRAW_INTERVAL } else { LOG_INTERVAL };
@@ -237,6 +271,11 @@ struct Speed {
 impl Speed {
     fn new(from: u64) -> Self {
         Self { since: Instant::now(), counted: from, per_second: None }
+    }
+
+    /// Leaves out a time in which nothing was trained.
+    fn pause(&mut self, spent: Duration) {
+        self.since += spent;
     }
 
     fn update(&mut self, interactions: u64) -> f64 {

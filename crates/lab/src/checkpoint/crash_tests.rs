@@ -4,10 +4,11 @@
 //! The dying disk is harsher than `kill -9`: it also forgets, as a loss of power may, whatever was not put on the disk.
 
 use super::tests::{CAPACITY, INTERVAL, ToyRun, check_loaded, identity};
-use super::{CheckpointError, CheckpointStore};
+use super::{CheckpointError, CheckpointStore, Keep};
 use crate::power_loss::PowerLossDisk;
 use sane_env::Stream;
 use sane_record::{Disk, RealDisk};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -27,13 +28,18 @@ fn check_power_loss_after(operations: usize, coin: &mut Stream) -> bool {
     let disk = PowerLossDisk::with(2 + operations);
     let mut store = open_on(folder.path(), Arc::<PowerLossDisk>::clone(&disk));
     let mut run = ToyRun::at(0);
-    let mut safe = 0;
+    let (mut safe, mut best) = (0, 0);
     while safe < 4 * INTERVAL {
         run.advance(INTERVAL);
-        if run.save(&mut store).is_err() {
+        // The first and the third are best ones.
+        let keep = if safe % (2 * INTERVAL) == 0 { Keep::AsBest } else { Keep::WhileNewest };
+        if run.save_and(&mut store, keep).is_err() {
             break;
         }
         safe += INTERVAL;
+        if keep == Keep::AsBest {
+            best = safe;
+        }
     }
     disk.lose_power(coin);
     let mut store = open_on(folder.path(), PowerLossDisk::with(usize::MAX));
@@ -44,6 +50,13 @@ fn check_power_loss_after(operations: usize, coin: &mut Stream) -> bool {
     if let Some(loaded) = &loaded {
         check_loaded(loaded);
     }
+    let best_now = |store: &mut CheckpointStore| match store.load_best_sections() {
+        Ok(best) => best.interactions.0,
+        Err(CheckpointError::NoBest { .. }) => 0,
+        Err(error) => panic!("after {operations} operations: {error}"),
+    };
+    let best_left = best_now(&mut store);
+    assert!(best <= best_left, "after {operations} operations: {best} was the best, {best_left} is left");
     // The next checkpoint can be made, and no file of the broken one remains.
     let mut run = ToyRun::at(found + INTERVAL);
     run.save(&mut store).expect("the disk has space");
@@ -53,7 +66,9 @@ fn check_power_loss_after(operations: usize, coin: &mut Stream) -> bool {
         let name = entry.as_ref().expect("an entry").file_name().into_string().expect("a plain name");
         name.starts_with("body-") || name.starts_with("new-")
     });
-    assert_eq!(bodies.count(), 2, "after {operations} operations");
+    let kept = BTreeSet::from([found + INTERVAL, found + 2 * INTERVAL, best_now(&mut store)]);
+    let kept = kept.iter().filter(|interactions| 0 < **interactions).count();
+    assert_eq!(bodies.count(), kept, "after {operations} operations");
     safe == 4 * INTERVAL
 }
 

@@ -47,6 +47,13 @@ pub enum CheckpointError {
     /// There are checkpoints, and all are damaged.
     #[error("no checkpoint in {} can be used: {}; start anew with --fresh", folder.display(), reasons.join("; "))]
     NoneUsable { folder: PathBuf, reasons: Vec<String> },
+    /// No evaluation while training has kept one.
+    #[error(
+        "{} has no best checkpoint: none of its evaluations while training has kept one; set training.evaluate_every \
+         (`sane config keys`), or leave out --checkpoint best for the newest",
+        folder.display()
+    )]
+    NoBest { folder: PathBuf },
     /// No checkpoint at the requested interaction.
     #[error("{} has no checkpoint at interaction {wanted}, only at {}", folder.display(), listed(available))]
     NoSuch { folder: PathBuf, wanted: u64, available: Vec<AgentSteps> },

@@ -62,6 +62,21 @@ impl Manifest {
         format!("checkpoint-{:012}.toml", interactions.0)
     }
 
+    /// The name of a best policy's manifest.
+    pub fn best_file_name(interactions: AgentSteps) -> String {
+        format!("best-{:012}.toml", interactions.0)
+    }
+
+    /// The manifest of the same checkpoint as a best policy: without its replay.
+    pub fn as_best(&self) -> Self {
+        Self { segments: Vec::new(), ..self.clone() }
+    }
+
+    /// The files of a best policy, this manifest's own included.
+    pub fn best_file_names(&self) -> [String; 2] {
+        [Self::best_file_name(self.interactions), self.body.clone()]
+    }
+
     /// The files of this checkpoint, its own included.
     pub fn file_names(&self) -> impl Iterator<Item = String> {
         let segments = self.segments.iter().map(|segment| segment.name.clone());

@@ -19,7 +19,11 @@ const KEPT: usize = 2;
 const TEMPORARY: &str = "new-";
 
 /// Prefixes of the files that the store may remove.
-const OWN: [&str; 4] = ["checkpoint-", "body-", "replay-", TEMPORARY];
+const OWN: [&str; 5] = ["checkpoint-", "best-", "body-", "replay-", TEMPORARY];
+
+/// Beginnings of the names of manifests: of checkpoints, and of best policies.
+const NEWEST: &str = "checkpoint-";
+const BEST: &str = "best-";
 
 /// Name of the section that holds the replay's counters and its open segment.
 const REPLAY_TAIL: &str = "replay-tail";
@@ -53,6 +57,15 @@ pub struct LoadedSections {
     pub records: Vec<Entry>,
 }
 
+/// How long a checkpoint is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// While it is one of the newest.
+    WhileNewest,
+    /// So, and its policy until that of a better one.
+    AsBest,
+}
+
 /// The checkpoints of one run. Saving needs the run's lock, reading does not.
 pub struct CheckpointStore {
     folder: PathBuf,
@@ -61,6 +74,8 @@ pub struct CheckpointStore {
     identity: RunIdentity,
     /// Manifests of the intact checkpoints, oldest first.
     kept: Vec<Manifest>,
+    /// Manifest of the best policy.
+    best: Option<Manifest>,
     /// Segments of the run's replay that are on the disk already, by number.
     segments: BTreeMap<u64, Entry>,
     warnings: Vec<String>,
@@ -79,9 +94,10 @@ impl CheckpointStore {
     }
 
     fn open_on(folder: &Path, identity: RunIdentity, disk: Arc<dyn Disk>) -> Result<Self, CheckpointError> {
-        let (kept, segments, warnings) = Default::default();
-        let mut store = Self { folder: folder.into(), disk, identity, kept, segments, warnings };
-        store.kept = manifest_paths(folder)?.iter().rev().filter_map(|path| read_manifest(path).ok()).collect();
+        let (kept, best, segments, warnings) = Default::default();
+        let mut store = Self { folder: folder.into(), disk, identity, kept, best, segments, warnings };
+        store.kept = manifest_paths(folder, NEWEST)?.iter().rev().filter_map(|path| read_manifest(path).ok()).collect();
+        store.best = manifest_paths(folder, BEST)?.iter().find_map(|path| read_manifest(path).ok());
         Ok(store)
     }
 
@@ -92,6 +108,13 @@ impl CheckpointStore {
         let Some((manifest, loaded)) = found else { return Ok(None) };
         let numbers = loaded.replay.sealed_segments().map(|segment| segment.number());
         self.segments = numbers.zip(manifest.segments.iter().cloned()).collect();
+        // A crash while a best one was saved may have left one of later on beside the one before it.
+        let is_reached = |best: &Manifest| best.interactions <= manifest.interactions;
+        if !self.best.as_ref().is_some_and(is_reached) {
+            let paths = manifest_paths(&self.folder, BEST)?;
+            let reached = paths.iter().filter_map(|path| read_manifest(path).ok()).find(is_reached);
+            self.best = reached.or(self.best.take());
+        }
         self.kept.retain(|kept| kept.interactions < manifest.interactions);
         self.kept.push(manifest);
         Ok(Some(loaded))
@@ -112,6 +135,21 @@ impl CheckpointStore {
         load_sections(&self.folder, &self.manifest_at(wanted)?, &self.identity)
     }
 
+    /// The best policy, without its replay.
+    pub fn load_best_sections(&mut self) -> Result<LoadedSections, CheckpointError> {
+        loop {
+            let paths = manifest_paths(&self.folder, BEST)?;
+            let Some(path) = paths.first() else {
+                return Err(CheckpointError::NoBest { folder: self.folder.clone() });
+            };
+            let best = read_manifest(path).and_then(|best| load_sections(&self.folder, &best, &self.identity));
+            // A run that saves a better one meanwhile removes this one.
+            if best.is_ok() || manifest_paths(&self.folder, BEST)? == paths {
+                return best;
+            }
+        }
+    }
+
     fn manifest_at(&self, wanted: AgentSteps) -> Result<Manifest, CheckpointError> {
         let path = self.folder.join(Manifest::file_name(wanted));
         match read_manifest(&path) {
@@ -130,10 +168,21 @@ impl CheckpointStore {
         spec: &EnvSpec,
         mut visit: impl FnMut(&Path, Result<Loaded, CheckpointError>),
     ) -> Result<(), CheckpointError> {
-        for path in manifest_paths(&self.folder)? {
+        for path in manifest_paths(&self.folder, NEWEST)? {
             let loaded =
                 read_manifest(&path).and_then(|manifest| load(&self.folder, &manifest, &self.identity, capacity, spec));
             visit(&path, loaded);
+        }
+        Ok(())
+    }
+
+    /// The same for best policies, of which a crash may leave two.
+    pub fn visit_best(
+        &self,
+        mut visit: impl FnMut(&Path, Result<LoadedSections, CheckpointError>),
+    ) -> Result<(), CheckpointError> {
+        for path in manifest_paths(&self.folder, BEST)? {
+            visit(&path, read_manifest(&path).and_then(|best| load_sections(&self.folder, &best, &self.identity)));
         }
         Ok(())
     }
@@ -145,19 +194,29 @@ impl CheckpointStore {
 
     /// Makes a checkpoint of named sections and the replay. When it returns, the checkpoint survives a loss of power; when
     /// it fails, the one before does. Of the replay only what is new since the last save or load is written. The `records` are
-    /// on the disk already.
+    /// on the disk already. A best one replaces the best before when it exists itself, and not sooner.
     pub fn save(
         &mut self,
         now: AgentSteps,
         sections: &[(impl AsRef<str>, Vec<u8>)],
         replay: &Replay,
         records: Vec<Entry>,
+        keep: Keep,
     ) -> Result<(), CheckpointError> {
         let mut manifest = self.write_contents(now, sections, replay).inspect_err(|_| self.remove_unneeded())?;
         manifest.records = records;
+        if keep == Keep::AsBest {
+            // Durable before the checkpoint whose records call it the best.
+            let text = manifest.as_best().to_text();
+            let written = self.write_file(&Manifest::best_file_name(now), &[text.as_bytes()]);
+            written.and_then(|()| self.sync_names()).inspect_err(|_| self.remove_unneeded())?;
+        }
         let written = self.write_file(&Manifest::file_name(now), &[manifest.to_text().as_bytes()]);
         written.inspect_err(|_| self.remove_unneeded())?;
         self.sync_names()?;
+        if keep == Keep::AsBest {
+            self.best = Some(manifest.as_best());
+        }
         self.kept.retain(|kept| kept.interactions != now);
         self.kept.push(manifest);
         self.kept.drain(..self.kept.len().saturating_sub(KEPT));
@@ -168,10 +227,10 @@ impl CheckpointStore {
     /// The newest checkpoint that `read` finds intact, and its manifest.
     fn newest<T>(&mut self, read: impl Fn(&Path, &Manifest, &RunIdentity) -> Result<T, CheckpointError>) -> Newest<T> {
         loop {
-            let paths = manifest_paths(&self.folder)?;
+            let paths = manifest_paths(&self.folder, NEWEST)?;
             match self.newest_of(&paths, &read) {
                 // A run that saves meanwhile removes old files; then there is a newer checkpoint to try.
-                Err(CheckpointError::NoneUsable { .. }) if manifest_paths(&self.folder)? != paths => {}
+                Err(CheckpointError::NoneUsable { .. }) if manifest_paths(&self.folder, NEWEST)? != paths => {}
                 result => return result,
             }
         }
@@ -266,14 +325,15 @@ impl CheckpointStore {
     /// Removes files that no kept manifest names. Manifests are removed durably before the files they name: no crash may
     /// leave one that names missing files. What cannot be removed now is tried again after the next save.
     fn remove_unneeded(&mut self) {
-        let needed: BTreeSet<String> = self.kept.iter().flat_map(Manifest::file_names).collect();
+        let best = self.best.iter().flat_map(Manifest::best_file_names);
+        let needed: BTreeSet<String> = self.kept.iter().flat_map(Manifest::file_names).chain(best).collect();
         self.segments.retain(|_, segment| needed.contains(&segment.name));
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let unneeded = entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .filter(|name| OWN.iter().any(|own| name.starts_with(own)) && !needed.contains(name));
         let (manifests, others): (Vec<String>, Vec<String>) =
-            unneeded.partition(|name| name.starts_with("checkpoint-"));
+            unneeded.partition(|name| [NEWEST, BEST].iter().any(|manifest| name.starts_with(manifest)));
         let removed = manifests.iter().all(|name| self.disk.remove(&self.folder.join(name)).is_ok());
         if removed && (manifests.is_empty() || self.sync_names().is_ok()) {
             for name in others {
@@ -284,8 +344,8 @@ impl CheckpointStore {
     }
 }
 
-/// The manifests in a folder, newest first; none if the folder is missing.
-fn manifest_paths(folder: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
+/// The manifests in a folder whose names begin so, newest first; none if the folder is missing.
+fn manifest_paths(folder: &Path, beginning: &str) -> Result<Vec<PathBuf>, CheckpointError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -295,7 +355,7 @@ fn manifest_paths(folder: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
     for entry in entries {
         let path = entry.map_err(|source| CheckpointError::read(folder, source))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("checkpoint-") && name.ends_with(".toml") {
+        if name.starts_with(beginning) && name.ends_with(".toml") {
             paths.push(path);
         }
     }

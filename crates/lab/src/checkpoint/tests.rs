@@ -1,7 +1,7 @@
 //! Guarantees of a store without crashes, and its errors for files that were altered.
 
 use super::manifest::{Entry, Manifest};
-use super::{CheckpointError, CheckpointStore, Loaded};
+use super::{CheckpointError, CheckpointStore, Keep, Loaded};
 use crate::config::RunConfig;
 use crate::identity::RunIdentity;
 use crate::preset::Preset;
@@ -54,7 +54,12 @@ impl ToyRun {
     }
 
     pub fn save(&self, store: &mut CheckpointStore) -> Result<(), CheckpointError> {
-        store.save(self.replay.pushed(), &self.sections(), &self.replay, vec![Entry::of("events.jsonl", b"1\n")])
+        self.save_and(store, Keep::WhileNewest)
+    }
+
+    pub fn save_and(&self, store: &mut CheckpointStore, keep: Keep) -> Result<(), CheckpointError> {
+        let records = vec![Entry::of("events.jsonl", b"1\n")];
+        store.save(self.replay.pushed(), &self.sections(), &self.replay, records, keep)
     }
 }
 
@@ -305,4 +310,33 @@ fn a_manifest_survives_its_text() {
     let manifest = Manifest::from_text(&path, &text).expect("whole");
     assert_eq!(manifest.to_text(), text);
     assert!(manifest.file_names().all(|name| folder.join(name).exists()));
+}
+
+#[test]
+fn the_best_policy_is_kept_until_a_better_one_and_its_replay_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let mut run = ToyRun::at(0);
+    let best_at = |store: &mut CheckpointStore| store.load_best_sections().map(|best| best.interactions.0);
+    assert!(matches!(best_at(&mut store), Err(CheckpointError::NoBest { .. })));
+    for keep in [Keep::WhileNewest, Keep::AsBest, Keep::WhileNewest, Keep::WhileNewest, Keep::WhileNewest] {
+        run.advance(INTERVAL);
+        run.save_and(&mut store, keep).expect("the disk has space");
+    }
+    assert_eq!(best_at(&mut store).unwrap(), 200);
+    assert_eq!((files(folder.path(), "best-").len(), files(folder.path(), "body-").len()), (1, 3));
+    // Reopened, as by another process, it keeps it, too.
+    let mut store = open(folder.path());
+    let loaded = store.load_latest(CAPACITY, &ToyRun::spec()).unwrap().unwrap();
+    assert_eq!((loaded.interactions, best_at(&mut store).unwrap()), (AgentSteps(500), 200));
+    run.advance(INTERVAL);
+    run.save(&mut store).expect("the disk has space");
+    assert_eq!(best_at(&mut store).unwrap(), 200);
+    run.advance(INTERVAL);
+    run.save_and(&mut store, Keep::AsBest).expect("the disk has space");
+    assert_eq!(best_at(&mut store).unwrap(), 700);
+    assert_eq!((files(folder.path(), "best-").len(), files(folder.path(), "body-").len()), (1, 2));
+    let named: usize =
+        [600, 700].map(|at| store.load(AgentSteps(at), CAPACITY, &ToyRun::spec())).iter().flatten().count();
+    assert_eq!(named, 2);
 }

@@ -24,7 +24,7 @@ pub fn keys() -> &'static [Key] {
     &KEYS
 }
 
-const OWN_KEYS: [Key; 34] = [
+const OWN_KEYS: [Key; 35] = [
     key("agent", "name of the agent; `sane agents` lists them"),
     key("seed", "seed of all random streams, 0 to 2^63 − 1"),
     key("world.name", "the world: an Atari game, minatar/<game>, deep-sea/<size>, risky-road, gym:<id>"),
@@ -38,6 +38,10 @@ const OWN_KEYS: [Key; 34] = [
     key("training.train_period", "interactions from one train step to the next, at least 1"),
     key("training.batch_size", "transitions per train step, 1 to training.learning_starts"),
     key("training.target_period", "interactions from one copy into the target network to the next, at least 1"),
+    key(
+        "training.evaluate_every",
+        "interactions from one evaluation while training to the next; 0: none; never changes what is learned",
+    ),
     key("replay.capacity", "transitions remembered"),
     key("replay.rewards", "rewards as learnt from: clipped (into [−1, 1]) or raw; reports are always raw"),
     key("record.interval", "interactions from one interval record to the next"),
@@ -86,6 +90,7 @@ mod tests {
                 .map(|key| format!("learner.{key}")),
         );
         met.extend(["history", "python", "timeout_seconds", "kwargs"].map(|key| format!("world.{key}")));
+        met.insert("training.evaluate_every".into());
         assert_eq!(known, met.iter().map(String::as_str).collect());
     }
 }

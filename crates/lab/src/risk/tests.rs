@@ -104,17 +104,3 @@ fn a_world_without_chance_gets_its_chance_from_random_actions_or_one_future_only
     assert_eq!((by_default.epsilon as f32, by_default.continuations), (0.05, 2));
     assert_eq!((none.epsilon, none.continuations), (0.0, 1));
 }
-
-#[test]
-fn a_film_is_the_part_of_the_episode_that_was_asked_for() {
-    with_run("risky-road", "sane", |probe| {
-        let whole = film(probe, FilmRange { episode: 1, from: 0, length: 600 }, |_, _| ()).unwrap().unwrap();
-        assert!(!whole.was_cut && 3 < whole.frames.len());
-        let part = film(probe, FilmRange { episode: 1, from: 1, length: 2 }, |_, _| ()).unwrap().unwrap();
-        assert!(part.was_cut);
-        assert_eq!(part.frames.iter().map(|frame| frame.state.interaction).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(part.frames[0].picture, whole.frames[1].picture);
-        let beyond = film(probe, FilmRange { episode: 1, from: 600, length: 2 }, |_, _| ());
-        assert!(beyond.err().unwrap().to_string().starts_with("episode 1 lasts"));
-    });
-}

@@ -39,11 +39,30 @@ impl Game {
 
     /// Planes of an observation.
     pub fn channels(self) -> usize {
+        self.planes().len()
+    }
+
+    /// What each plane of an observation shows.
+    pub fn planes(self) -> &'static [&'static str] {
         match self {
-            Self::Asterix | Self::Breakout => 4,
-            Self::Freeway => 7,
-            Self::Seaquest => 10,
-            Self::SpaceInvaders => 6,
+            Self::Asterix => &["player", "enemy", "trail", "gold"],
+            Self::Breakout => &["paddle", "ball", "trail of the ball", "brick"],
+            Self::Freeway => &["chicken", "car", "speed 1", "speed 2", "speed 3", "speed 4", "speed 5"],
+            Self::Seaquest => &[
+                "front of the boat",
+                "its back",
+                "own shot",
+                "trail",
+                "enemy shot",
+                "fish",
+                "submarine",
+                "oxygen",
+                "divers aboard",
+                "diver",
+            ],
+            Self::SpaceInvaders => {
+                &["cannon", "alien", "aliens moving left", "aliens moving right", "own shot", "enemy shot"]
+            }
         }
     }
 

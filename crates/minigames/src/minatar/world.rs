@@ -6,8 +6,8 @@ use crate::picture::{self, Colour};
 use crate::registry::{Family, KnownWorld, SuitableNetwork, WorldName};
 use crate::{MinigameError, snapshot};
 use sane_env::{
-    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, Picture, Reward, SnapshotError, Step,
-    Stream, WorldFault,
+    Action, Ending, EnvFrames, EnvSpec, Environment, FrameSkip, FrameSpace, LegendEntry, Picture, Reward,
+    SnapshotError, Step, Stream, WorldFault,
 };
 use std::fmt::Write;
 
@@ -205,6 +205,11 @@ impl Environment for MinatarWorld {
         let mut planes = vec![0; game.channels() * CELLS];
         self.game.paint(&mut planes);
         picture::paint(&planes, SIDE, SIDE, &COLOURS[..game.channels()])
+    }
+
+    fn legend(&self) -> Vec<LegendEntry> {
+        let game = self.game.game();
+        picture::legend(game.planes(), &COLOURS[..game.channels()])
     }
 }
 

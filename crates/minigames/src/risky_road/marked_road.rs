@@ -5,7 +5,8 @@ use super::{CHANNELS, Difficulty, EPISODE_ROWS, HEIGHT, LANES, PLANE, RiskyRoad,
 use crate::picture::Colour;
 use crate::{picture, snapshot};
 use sane_env::{
-    Action, EnvSpec, Environment, FrameSpace, GroundTruth, Picture, Reward, SnapshotError, Step, Stream, WorldFault,
+    Action, EnvSpec, Environment, FrameSpace, GroundTruth, LegendEntry, Picture, Reward, SnapshotError, Step, Stream,
+    WorldFault,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -20,6 +21,9 @@ const TIGHT_BEFORE_MARKS: u32 = 2;
 pub(super) trait MarkRule: Debug + Clone + Send + Serialize + DeserializeOwned + 'static {
     /// Planes behind those of the road, and their colours.
     const COLOURS: &'static [Colour];
+
+    /// What they stand for.
+    const MEANINGS: &'static [&'static str];
 
     /// The marks of one row.
     type Marks: Debug + Clone + Copy + Default + Send + Serialize + DeserializeOwned;
@@ -173,6 +177,11 @@ impl<R: MarkRule> Environment for MarkedRoad<R> {
         let mut frame = vec![0; self.spec.frame.bytes()];
         self.paint(&mut frame);
         picture::paint(&frame, HEIGHT, LANES, &[&super::COLOURS[..], R::COLOURS].concat())
+    }
+
+    fn legend(&self) -> Vec<LegendEntry> {
+        let meanings = [&super::MEANINGS[..], R::MEANINGS].concat();
+        picture::legend(&meanings, &[&super::COLOURS[..], R::COLOURS].concat())
     }
 
     fn ground_truth(&self) -> Option<&dyn GroundTruth> {

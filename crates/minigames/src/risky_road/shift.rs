@@ -46,6 +46,8 @@ impl Shift {
 impl MarkRule for Shift {
     const COLOURS: &'static [Colour] = &[[84, 162, 75], [178, 121, 162]];
 
+    const MEANINGS: &'static [&'static str] = &["lane that is fast first", "lane that is fast after the change"];
+
     type Marks = MarkedLanes;
 
     fn marks(&mut self, i: u32, stream: &mut Stream) -> MarkedLanes {

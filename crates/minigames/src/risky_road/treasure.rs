@@ -42,6 +42,8 @@ impl MarkRule for Treasure {
     /// The trail, and on the car's own cell whether it has followed the trail so far.
     const COLOURS: &'static [Colour] = &[[130, 170, 255], [84, 162, 75]];
 
+    const MEANINGS: &'static [&'static str] = &["trail", "own car, on the trail so far"];
+
     type Marks = TrailRow;
 
     fn begin_episode(&mut self) {

@@ -1,4 +1,5 @@
-//! Pictures as an animated GIF that repeats forever. Only the rectangle that changes from one to the next is stored.
+//! Pictures as an animated GIF that repeats forever. Only the rectangle that changes from one to the next is stored, and in
+//! it what stays the same is transparent, which takes next to no space.
 
 use crate::plot::Raster;
 use gif::{Encoder, EncodingError, Frame, Repeat};
@@ -27,13 +28,17 @@ impl<W: Write> GifFile<W> {
             Some(last) => changed(last, picture).unwrap_or([0, 0, 1, 1]),
             None => [0, 0, picture.width(), picture.height()],
         };
-        let rows = (top..top + height).flat_map(|y| {
-            let start = 3 * (y * picture.width() + left);
-            &picture.rgb()[start..start + 3 * width]
-        });
-        let rgb: Vec<u8> = rows.copied().collect();
+        let last = self.last.as_ref().map(Raster::rgb);
+        let pixels = (top..top + height).flat_map(|y| (left..left + width).map(move |x| 3 * (y * picture.width() + x)));
+        let mut rgba: Vec<u8> = pixels
+            .flat_map(|at| {
+                let pixel = &picture.rgb()[at..at + 3];
+                let stays = last.is_some_and(|last| last[at..at + 3] == *pixel);
+                if stays { [0; 4] } else { [pixel[0], pixel[1], pixel[2], 255] }
+            })
+            .collect();
         // Up to 256 colours are kept exactly, more are approximated.
-        let mut frame = Frame::from_rgb_speed(width as u16, height as u16, &rgb, 10);
+        let mut frame = Frame::from_rgba_speed(width as u16, height as u16, &mut rgba, 10);
         (frame.left, frame.top) = (left as u16, top as u16);
         // Durations are whole hundredths of a second; the rounding error is carried to the next picture.
         let before = self.shown.round();
@@ -42,6 +47,11 @@ impl<W: Write> GifFile<W> {
         self.encoder.write_frame(&frame)?;
         self.last = Some(picture.clone());
         Ok(())
+    }
+
+    /// Ends the file; the writer, which may hold bytes that are not written yet.
+    pub fn finish(self) -> Result<W, EncodingError> {
+        self.encoder.into_inner()
     }
 }
 
@@ -87,7 +97,7 @@ mod tests {
         for expected in &film {
             let frame = decoder.read_next_frame().unwrap().unwrap();
             delays.push(frame.delay);
-            for (i, pixel) in frame.buffer.chunks_exact(4).enumerate() {
+            for (i, pixel) in frame.buffer.chunks_exact(4).enumerate().filter(|(_, pixel)| pixel[3] != 0) {
                 let (x, y) = (
                     usize::from(frame.left) + i % usize::from(frame.width),
                     usize::from(frame.top) + i / usize::from(frame.width),

@@ -219,6 +219,8 @@ impl SyntheticRun {
             true_risk_mean: None,
             bad_episodes: None,
             cut_episodes: 0,
+            partial: false,
+            traces: None,
             returns: vec![score - 1.0, score + 1.0],
             lengths_interactions: vec![250_000, 250_000],
         }

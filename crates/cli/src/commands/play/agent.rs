@@ -40,7 +40,7 @@ impl AgentSession {
                 args.target
             )));
         }
-        let LoadedRun { trained, source } = LoadedRun::read(folder, args.checkpoint, &args.roms, output)?;
+        let LoadedRun { trained, source } = LoadedRun::read(folder, args.checkpoint.choice(), &args.roms, output)?;
         let (rollout, noise) = start_evaluation_episode(&source, args.start_seed, 0)?;
         let has_noise = trained.config.learner.exploration.is_noisy();
         Ok(Self {

@@ -15,7 +15,8 @@ pub fn curve(points: &[(f64, f64)], columns: usize) -> Option<Vec<String>> {
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
     };
     let (first, last) = range(|point| point.0);
-    if !(first < last) {
+    // Infinite ends, those of no points, are in the wrong order.
+    if last <= first {
         return None;
     }
     // The labels are as wide as the values of the means, which lie within those of the points.
@@ -74,8 +75,8 @@ fn connected(means: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut line = means.to_vec();
     for pair in known.windows(2) {
         let [(from, low), (to, high)] = [pair[0], pair[1]];
-        for x in from + 1..to {
-            line[x] = Some(low + (high - low) * (x - from) as f64 / (to - from) as f64);
+        for (i, y) in line[from..to].iter_mut().enumerate().skip(1) {
+            *y = Some(low + (high - low) * i as f64 / (to - from) as f64);
         }
     }
     line

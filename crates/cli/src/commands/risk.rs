@@ -12,7 +12,7 @@ use crate::output::Output;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use sane_lab::risk::RiskProbe;
-use sane_lab::{NoiseMode, TrainedAgent, stop_on_signals};
+use sane_lab::{NoiseMode, stop_on_signals};
 use sane_report::OutputFile;
 use std::fs;
 use std::path::Path;
@@ -91,10 +91,6 @@ impl Inspection {
 }
 
 impl InspectedRun {
-    fn trained(&self) -> &TrainedAgent {
-        &self.run.trained
-    }
-
     fn probe(&self, noise: Noise) -> RiskProbe<'_> {
         let Self { run: LoadedRun { trained, source }, start_seed, stop } = self;
         let noise = match noise {

@@ -9,8 +9,8 @@ use crate::output::Output;
 use crate::version;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_lab::{
-    EvaluatedWhileTraining, Event, Observer, OpenRun, Plan, Progress, RunConfig, Start, StopReason, WorldKind, WorldSource,
-    default_folder, name_patterns, open_run_from, pool, resident_bytes, stop_on_signals, train,
+    EvaluatedWhileTraining, Event, Observer, OpenRun, Plan, Progress, RunConfig, Start, StopReason, WorldKind,
+    WorldSource, default_folder, name_patterns, open_run_from, pool, resident_bytes, stop_on_signals, train,
 };
 use sane_nn::Kernel;
 use sane_stats::number_format::{duration, grouped};

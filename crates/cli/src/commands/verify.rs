@@ -52,7 +52,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
             output.note("stopped; nothing was verified");
             return Ok(());
         };
-        let mut found: Vec<String> = mismatches.iter().map(|one| sentence(one)).collect();
+        let mut found: Vec<String> = mismatches.iter().map(sentence).collect();
         if let Some(run) = recorded_by {
             found.extend(compare(run, &traces)?);
         }

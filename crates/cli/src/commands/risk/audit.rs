@@ -1,7 +1,7 @@
 //! `sane risk audit`: does low σ mean high risk? Tries every action in sampled states and continues with the policy.
 
 use super::{InspectedRun, Noise, write_all};
-use crate::args::{LoadedRun, RomsOption, count_in, probability};
+use crate::args::{CheckpointOption, LoadedRun, RomsOption, count_in, probability};
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use sane_lab::risk::{Audit, audit};
@@ -30,9 +30,8 @@ pub struct Args {
     /// Folder of a run; or several, or folders with runs at any depth, for a result over seeds
     #[arg(required = true, value_name = "RUN_OR_DIR")]
     places: Vec<PathBuf>,
-    /// Use the checkpoint at this interaction [default: the newest]
-    #[arg(long, value_name = "N")]
-    checkpoint: Option<u64>,
+    #[command(flatten)]
+    checkpoint: CheckpointOption,
     #[command(flatten)]
     roms: RomsOption,
     /// Seed from which the starts of the episodes are drawn
@@ -127,7 +126,7 @@ struct Audited {
 
 /// Audits one run; none if stopped.
 fn audit_run(args: &Args, folder: &Path, stop: &Arc<AtomicBool>, output: &Output) -> Result<Option<Audited>, Failure> {
-    let run = LoadedRun::read(folder, args.checkpoint, &args.roms, output)?;
+    let run = LoadedRun::read(folder, args.checkpoint.choice(), &args.roms, output)?;
     let inspected = InspectedRun { run, start_seed: args.start_seed, stop: stop.clone() };
     let wanted = Audit {
         states: args.states as usize,

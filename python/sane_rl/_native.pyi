@@ -1,10 +1,11 @@
 """The extension module. Its classes and functions are wrapped by the modules of `sane_rl`, which programs use."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 Bytes = NDArray[np.uint8]
 Batch = tuple[Bytes, NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_], dict[str, NDArray[Any]]]
@@ -35,6 +36,7 @@ def evaluate(
     record: bool,
 ) -> str: ...
 
+@final
 class AleState:
     @property
     def game(self) -> str: ...
@@ -52,9 +54,10 @@ class AleState:
     @classmethod
     def deserialize(cls, bytes: bytes) -> AleState: ...
 
+@final
 class Ale:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         name: str,
         *,
         seed: int = 0,
@@ -63,7 +66,7 @@ class Ale:
         max_episode_frames: int | None = None,
         truncate_on_life_loss: bool = False,
         ale_package: str | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def name(self) -> str: ...
     @property
@@ -83,6 +86,7 @@ class Ale:
     @property
     def screen_size(self) -> tuple[int, int]: ...
     def act(self, action: int) -> int: ...
+    def game_over(self, with_truncation: bool) -> bool: ...
     def hold(self, action: int, frames: int) -> int: ...
     def reset_game(self) -> None: ...
     def set_mode(self, mode: int) -> None: ...
@@ -95,14 +99,16 @@ class Ale:
     def clone_state(self, with_randomness: bool) -> AleState: ...
     def restore_state(self, state: AleState) -> None: ...
 
+@final
 class LaneState:
     def serialize(self) -> bytes: ...
     @classmethod
     def deserialize(cls, bytes: bytes) -> LaneState: ...
 
+@final
 class Vector:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         games: list[str],
         *,
         modes: list[int | None],
@@ -124,7 +130,7 @@ class Vector:
         autoreset_mode: str,
         num_threads: int,
         ale_package: str | None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def num_actions(self) -> int: ...
     def action_meanings(self, env: int) -> list[str]: ...
@@ -139,8 +145,9 @@ class Vector:
     def clone_state(self, env: int) -> LaneState: ...
     def restore_state(self, env: int, state: LaneState) -> None: ...
 
+@final
 class World:
-    def __init__(self, name: str, seed: int) -> None: ...
+    def __new__(cls, name: str, seed: int) -> Self: ...
     @property
     def shape(self) -> tuple[int, int, int]: ...
     @property
@@ -154,8 +161,9 @@ class World:
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes) -> None: ...
 
+@final
 class Policy:
-    def __init__(self, path: str, checkpoint: int | None = None) -> None: ...
+    def __new__(cls, path: str, checkpoint: int | None = None) -> Self: ...
     @property
     def shape(self) -> tuple[int, int, int]: ...
     @property

@@ -5,33 +5,27 @@ from __future__ import annotations
 import enum
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from sane_rl import _native
-from sane_rl.games import ale_package_roms, game_table
+from sane_rl.games import GameInfo, ale_package_roms, game_table
 
 _INTS = {"random_seed": -1, "frame_skip": 1, "max_num_frames_per_episode": 0}
 _BOOLS = {"truncate_on_loss_of_life": False, "color_averaging": False, "sound": False, "display_screen": False}
 _FLOATS = {"repeat_action_probability": 0.25}
 
-Action = enum.IntEnum(
-    "Action",
-    {
-        name: id
-        for id, name in enumerate(
-            [
-                *("NOOP", "FIRE", "UP", "RIGHT", "LEFT", "DOWN"),
-                *("UPRIGHT", "UPLEFT", "DOWNRIGHT", "DOWNLEFT"),
-                *("UPFIRE", "RIGHTFIRE", "LEFTFIRE", "DOWNFIRE"),
-                *("UPRIGHTFIRE", "UPLEFTFIRE", "DOWNRIGHTFIRE", "DOWNLEFTFIRE"),
-            ]
-        )
-    },
-)
-"""The 18 actions by name."""
+
+class Action(enum.IntEnum):
+    """The 18 actions by name."""
+
+    NOOP, FIRE, UP, RIGHT, LEFT, DOWN = range(6)
+    UPRIGHT, UPLEFT, DOWNRIGHT, DOWNLEFT = range(6, 10)
+    UPFIRE, RIGHTFIRE, LEFTFIRE, DOWNFIRE = range(10, 14)
+    UPRIGHTFIRE, UPLEFTFIRE, DOWNRIGHTFIRE, DOWNLEFTFIRE = range(14, 18)
 
 
 class ALEState:
@@ -77,25 +71,25 @@ class ALEInterface:
 
     def __init__(self) -> None:
         self._settings: dict[str, Any] = {**_INTS, **_BOOLS, **_FLOATS}
-        self._loaded: _native.Ale | None = None
+        self._ale: _native.Ale = _NothingLoaded()  # type: ignore[assignment]
 
     @classmethod
     def _of(cls, loaded: _native.Ale) -> ALEInterface:
         """The interface to a game that an environment has loaded."""
         interface = cls()
-        interface._loaded = loaded
+        interface._ale = loaded
         return interface
 
     # Settings.
 
     def getInt(self, key: str) -> int:
-        return self._get(key, _INTS)
+        return int(self._get(key, _INTS))
 
     def getBool(self, key: str) -> bool:
-        return self._get(key, _BOOLS)
+        return bool(self._get(key, _BOOLS))
 
     def getFloat(self, key: str) -> float:
-        return self._get(key, _FLOATS)
+        return float(self._get(key, _FLOATS))
 
     def setInt(self, key: str, value: int) -> None:
         value = int(value)
@@ -125,7 +119,7 @@ class ALEInterface:
         """Loads a game: the path of its ROM, or its name."""
         game = self._game_of(rom)
         seed = self._settings["random_seed"]
-        self._loaded = _native.Ale(
+        self._ale = _native.Ale(
             game,
             seed=secrets.randbits(32) if seed == -1 else seed % 2**32,
             repeat_action_probability=self._settings["repeat_action_probability"],
@@ -147,10 +141,10 @@ class ALEInterface:
         """Holds an action for `frame_skip` frames; the sum of their rewards."""
         if paddle_strength != 1.0:
             raise NotImplementedError(f"paddle_strength is {paddle_strength}; only 1.0 is supported")
-        return self._ale.act(int(action))
+        return self._ale.act(action)
 
     def game_over(self, with_truncation: bool = True) -> bool:
-        return self._ale.is_terminal or (with_truncation and self._ale.is_truncated)
+        return self._ale.game_over(with_truncation)
 
     def game_truncated(self) -> bool:
         return self._ale.is_truncated
@@ -208,11 +202,11 @@ class ALEInterface:
     def getScreenRGB(self, buffer: np.ndarray | None = None) -> np.ndarray | None:
         return _into(buffer, self._ale.screen_rgb())
 
-    def getAudio(self, *_: Any) -> None:
+    def getAudio(self, *_: Any) -> NoReturn:
         raise NotImplementedError("this console has no audio: the sound registers are accepted and not played")
 
     def getAudioSize(self) -> int:
-        return self.getAudio()  # type: ignore[return-value]
+        self.getAudio()
 
     # States.
 
@@ -231,13 +225,7 @@ class ALEInterface:
         self.restoreState(state)
 
     @property
-    def _ale(self) -> _native.Ale:
-        if self._loaded is None:
-            raise RuntimeError("no game is loaded; call loadROM first")
-        return self._loaded
-
-    @property
-    def _game(self):
+    def _game(self) -> GameInfo:
         return game_table()[self._ale.name]
 
     @staticmethod
@@ -249,14 +237,21 @@ class ALEInterface:
             raise ValueError(f"{Path(rom)} is not the ROM of a supported game; its checksum is that of none of the 104")
         return game
 
-    def _get(self, key: str, known: dict) -> Any:
+    def _get(self, key: str, known: Mapping[str, Any]) -> Any:
         if key not in known:
             raise KeyError(f"there is no setting {key!r}; there are {', '.join(known)}")
         return self._settings[key]
 
-    def _set(self, key: str, value: Any, known: dict) -> None:
+    def _set(self, key: str, value: Any, known: Mapping[str, Any]) -> None:
         self._get(key, known)
         self._settings[key] = value
+
+
+class _NothingLoaded:
+    """In the place of a game before one is loaded."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("no game is loaded; call loadROM first")
 
 
 def _into(buffer: np.ndarray | None, value: np.ndarray) -> np.ndarray | None:

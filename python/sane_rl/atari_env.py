@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -55,6 +55,8 @@ class AtariEnv(gymnasium.Env[np.ndarray, np.int64]):
         _check_choice("obs_type", obs_type, ("rgb", "grayscale", "ram"))
         _check_choice("render_mode", render_mode, (None, "human", "rgb_array"))
         _check_frameskip(frameskip)
+        if render_mode == "human":
+            _pygame()
         if not 0.0 <= repeat_action_probability <= 1.0:
             raise gymnasium.error.Error(
                 f"repeat_action_probability is {repeat_action_probability}; expected a probability from 0 to 1"
@@ -62,7 +64,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._game = game_info(game)
         self._obs_type = obs_type
         self._frameskip = frameskip
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "repeat_action_probability": repeat_action_probability,
             "max_episode_frames": max_num_frames_per_episode or None,
         }
@@ -88,7 +90,9 @@ class AtariEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.ale = ALEInterface._of(ale)
         """The game behind ale-py's interface, which wrappers ask for lives."""
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begins an episode. A seed loads the game anew, so that everything left to chance repeats."""
         info: dict[str, Any] = {}
         if seed is not None:
@@ -100,7 +104,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, np.int64]):
             self._show()
         return self._observation(), {**self._info(), **info}
 
-    def step(self, action: int):
+    def step(self, action: SupportsIndex) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Holds an action for the frames of the skip."""
         try:
             index = action.__index__()
@@ -117,16 +121,14 @@ class AtariEnv(gymnasium.Env[np.ndarray, np.int64]):
         truncated = self._ale.is_truncated
         return self._observation(), reward, terminated, truncated, self._info()
 
-    def render(self):
+    def render(self) -> np.ndarray | None:
         """The screen in colour if `render_mode` is `rgb_array`; a window shows it by itself if it is `human`."""
         return self._ale.screen_rgb() if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
         """Closes the window, if there is one."""
         if self._window is not None:
-            import pygame
-
-            pygame.quit()
+            _pygame().display.quit()
             self._window = None
 
     def clone_state(self, include_rng: bool = False) -> AtariState:
@@ -163,15 +165,10 @@ class AtariEnv(gymnasium.Env[np.ndarray, np.int64]):
         }
 
     def _show(self) -> None:
-        try:
-            import pygame
-        except ImportError:
-            raise gymnasium.error.DependencyNotInstalled(
-                "render_mode human needs pygame; install it with `pip install pygame`, or use rgb_array"
-            ) from None
-        picture = self._ale.screen_rgb()
+        pygame, picture = _pygame(), self._ale.screen_rgb()
         if self._window is None:
-            pygame.init()
+            pygame.display.init()
+            pygame.display.set_caption(self._game.name)
             self._window = pygame.display.set_mode((4 * picture.shape[1], 3 * picture.shape[0]))
             self._clock = pygame.time.Clock()
         surface = pygame.surfarray.make_surface(picture.swapaxes(0, 1))
@@ -181,7 +178,17 @@ class AtariEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._clock.tick(self.metadata["render_fps"])
 
 
-def _check_choice(what: str, found: Any, expected: tuple) -> None:
+def _pygame() -> Any:
+    try:
+        import pygame
+    except ImportError:
+        raise gymnasium.error.DependencyNotInstalled(
+            "render_mode human needs pygame; install it with `pip install pygame`, or use rgb_array"
+        ) from None
+    return pygame
+
+
+def _check_choice(what: str, found: Any, expected: tuple[Any, ...]) -> None:
     if found not in expected:
         raise gymnasium.error.Error(f"{what} is {found!r}; expected one of {', '.join(map(repr, expected))}")
 

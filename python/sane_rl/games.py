@@ -56,7 +56,10 @@ def game_table() -> dict[str, GameInfo]:
     (104, 210)
     """
     rows = _native.games()
-    return {name: GameInfo(name, *(tuple(cell) for cell in cells), rows) for name, *cells, rows in rows}
+    return {
+        name: GameInfo(name, tuple(modes), tuple(difficulties), tuple(minimal), tuple(legal), screen_rows)
+        for name, modes, difficulties, minimal, legal, screen_rows in rows
+    }
 
 
 def game_info(game: str) -> GameInfo:

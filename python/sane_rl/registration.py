@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 from gymnasium.envs.registration import registry
 
@@ -51,7 +53,7 @@ def register(take_over_ale: bool = False) -> None:
     _register_small("SANE/RiskyRoad-v0", {"world": "risky-road"})
 
 
-def _register(id: str, game: str, kwargs: dict, vector: bool = False) -> None:
+def _register(id: str, game: str, kwargs: dict[str, Any], vector: bool = False) -> None:
     registry.pop(id, None)
     gymnasium.register(
         id=id,
@@ -66,6 +68,6 @@ def _register(id: str, game: str, kwargs: dict, vector: bool = False) -> None:
     )
 
 
-def _register_small(id: str, kwargs: dict) -> None:
+def _register_small(id: str, kwargs: dict[str, Any]) -> None:
     registry.pop(id, None)
     gymnasium.register(id=id, entry_point="sane_rl.small_worlds:SmallWorldEnv", kwargs=kwargs)

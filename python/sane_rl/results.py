@@ -43,7 +43,7 @@ def runs(folder: str | os.PathLike[str] = "runs") -> Runs:
         raise FileNotFoundError(f"{folder} is not a folder")
     found_folders, notes = _native.run_folders(os.fspath(folder))
     folders = []
-    tables: dict[str, list[dict]] = {"settings": [], "curves": [], "episodes": [], "evaluations": []}
+    tables: dict[str, list[dict[str, Any]]] = {"settings": [], "curves": [], "episodes": [], "evaluations": []}
     kinds = {
         "interval_finished": "curves",
         "episode_finished": "episodes",
@@ -83,7 +83,7 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _table(rows: list[dict]) -> Table:
+def _table(rows: list[dict[str, Any]]) -> Table:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     try:
         import pandas

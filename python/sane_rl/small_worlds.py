@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -42,12 +42,14 @@ class SmallWorldEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.observation_space = spaces.Box(0, self._world.full_scale, self._world.shape, np.uint8)
         self.action_space = spaces.Discrete(len(self._world.actions))
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begins an episode; a seed makes the world anew."""
         super().reset(seed=seed)
         return self._world.reset(seed), self._info()
 
-    def step(self, action: int):
+    def step(self, action: SupportsIndex) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """One decision."""
         try:
             index = action.__index__()
@@ -56,7 +58,7 @@ class SmallWorldEnv(gymnasium.Env[np.ndarray, np.int64]):
         observation, reward, terminated, truncated = self._world.step(index)
         return observation, reward, terminated, truncated, self._info()
 
-    def render(self):
+    def render(self) -> np.ndarray | None:
         """A picture of the world if `render_mode` is `rgb_array`."""
         return self._world.picture() if self.render_mode == "rgb_array" else None
 

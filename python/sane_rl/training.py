@@ -20,7 +20,7 @@ def train(
     steps: int | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | os.PathLike[str] | None = None,
-    callback: Callable[[dict], Any] | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
     *,
     seed: int | None = None,
     fresh: bool = False,
@@ -51,7 +51,7 @@ def train(
         assignments["seed"] = int(seed)
     line = _ProgressLine() if progress else None
 
-    def call(now: dict) -> bool | None:
+    def call(now: dict[str, Any]) -> bool | None:
         if line is not None:
             line.show(now)
         return None if callback is None else callback(now)
@@ -89,9 +89,10 @@ def evaluate(
     """
     if interactions < 1:
         raise ValueError(f"interactions is {interactions}; expected at least 1")
-    return json.loads(
+    result: dict[str, Any] = json.loads(
         _native.evaluate(os.fspath(run), noise, int(interactions), start_seed, threads, checkpoint, record)
     )
+    return result
 
 
 def _toml(value: Any) -> str:
@@ -108,7 +109,7 @@ class _ProgressLine:
         self._since: tuple[float, int] | None = None
         self._width = 0
 
-    def show(self, progress: dict) -> None:
+    def show(self, progress: dict[str, Any]) -> None:
         now, done, total = time.monotonic(), progress["interactions"], progress["total_interactions"]
         start, first = self._since = self._since or (now, done)
         speed = (done - first) / (now - start) if start < now else 0.0

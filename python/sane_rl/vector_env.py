@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from gymnasium import spaces
@@ -12,6 +12,9 @@ from gymnasium.vector.utils import batch_space
 
 from sane_rl import _native
 from sane_rl.games import ale_package_roms, game_info
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 EnvState = _native.LaneState
 """The state of one environment of a vector, from `AtariVectorEnv.clone_state`: exact, picklable."""
@@ -128,7 +131,9 @@ class AtariVectorEnv(VectorEnv):
         # The environments that the next actions are for, in asynchronous use.
         self._received: np.ndarray | None = None
 
-    def reset(self, *, seed: int | Sequence[int] | np.ndarray | None = None, options: dict[str, Any] | None = None):
+    def reset(
+        self, *, seed: int | Sequence[int | None] | np.ndarray | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[_native.Bytes, dict[str, Any]]:
         """Resets all environments, or those of `options["reset_mask"]`.
 
         An integer seeds environment i with `seed + i`; an array has one seed for each environment that is reset. Without a
@@ -148,14 +153,14 @@ class AtariVectorEnv(VectorEnv):
         observations, _, _, _, info = self.recv()
         return observations, info
 
-    def step(self, actions):
+    def step(self, actions: ArrayLike) -> _native.Batch:
         """One step of every environment (with `batch_size`, of those that were received last)."""
         if self.batch_size == self.num_envs:
             return self._vector.step(self._actions(actions, self.num_envs))
         self.send(actions)
         return self.recv()
 
-    def send(self, actions, env_ids: Sequence[int] | np.ndarray | None = None) -> None:
+    def send(self, actions: ArrayLike, env_ids: Sequence[int] | np.ndarray | None = None) -> None:
         """Begins a step of the environments that were received last, or of those named; `recv` has the results."""
         if env_ids is None:
             env_ids = np.arange(self.num_envs) if self.batch_size == self.num_envs else self._received
@@ -164,7 +169,7 @@ class AtariVectorEnv(VectorEnv):
         ids = [self._env(env) for env in env_ids]
         self._vector.send(ids, self._actions(actions, len(ids)))
 
-    def recv(self):
+    def recv(self) -> _native.Batch:
         """Waits until `batch_size` environments are ready, and returns them sorted by `info["env_id"]`."""
         batch = self._vector.receive(self.batch_size)
         self._received = batch[4]["env_id"]
@@ -191,10 +196,11 @@ class AtariVectorEnv(VectorEnv):
         """The screens of all environments in colour."""
         return tuple(self._vector.screen_rgb(env) for env in range(self.num_envs))
 
-    def _env(self, env: int) -> int:
+    def _env(self, env: SupportsIndex) -> int:
+        env = env.__index__()
         if not 0 <= env < self.num_envs:
             raise ValueError(f"there is no environment {env}; the vector has 0 to {self.num_envs - 1}")
-        return int(env)
+        return env
 
     def _collect(self) -> None:
         """Takes back what threads still hold, so that all environments can be reset."""
@@ -207,12 +213,12 @@ class AtariVectorEnv(VectorEnv):
     def _mask(self, mask: Any) -> np.ndarray:
         if mask is None:
             return np.ones(self.num_envs, dtype=bool)
-        mask = np.asarray(mask)
-        if mask.shape != (self.num_envs,) or mask.dtype != bool:
-            raise ValueError(f"reset_mask has shape {mask.shape} of {mask.dtype}; expected ({self.num_envs},) of bool")
-        if not mask.any():
+        array: np.ndarray = np.asarray(mask)
+        if array.shape != (self.num_envs,) or array.dtype != bool:
+            raise ValueError(f"reset_mask has shape {array.shape} of {array.dtype}; expected ({self.num_envs},) of bool")
+        if not array.any():
             raise ValueError("reset_mask selects no environment")
-        return mask
+        return array
 
     def _seeds(self, seed: Any, mask: np.ndarray) -> list[int | None]:
         count = int(mask.sum())
@@ -240,7 +246,7 @@ class AtariVectorEnv(VectorEnv):
         return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def _one_per_env(what: str, value: Any, num_envs: int) -> list:
+def _one_per_env(what: str, value: Any, num_envs: int) -> list[Any]:
     if value is None or isinstance(value, (str, int, np.integer)):
         return [value] * num_envs
     values = list(value)

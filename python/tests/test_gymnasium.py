@@ -124,6 +124,32 @@ def test_keys_and_meanings_name_every_action(roms):
 
 def test_the_window_needs_pygame_and_says_so(roms, monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
-    env = gymnasium.make("SANE/Boxing-v5", render_mode="human")
     with pytest.raises(gymnasium.error.DependencyNotInstalled, match="pip install pygame"):
-        env.reset(seed=1)
+        gymnasium.make("SANE/Boxing-v5", render_mode="human")
+
+
+def test_the_window_shows_the_screen(roms, monkeypatch):
+    pygame = pytest.importorskip("pygame", reason="left out: pygame is not installed")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = gymnasium.make("SANE/Boxing-v5", render_mode="human")
+    env.reset(seed=1)
+    observation, *_ = env.step(1)
+    shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+    assert shown.shape == (630, 640, 3) and np.array_equal(shown[1::3, 1::4], observation)
+    env.close()
+    assert pygame.display.get_surface() is None
+
+
+def test_a_screen_that_is_asked_for_late_is_the_same_and_so_is_the_state(roms):
+    watching, looking_late = sane_rl.ALEInterface(), sane_rl.ALEInterface()
+    for ale in (watching, looking_late):
+        ale.setInt("random_seed", 1)
+        ale.loadROM("seaquest")
+    for i, action in enumerate(np.random.default_rng(1).integers(18, size=300)):
+        assert watching.act(action) == looking_late.act(action)
+        screen = watching.getScreenRGB()
+        if i % 29 == 0:
+            before = looking_late.cloneSystemState()
+            assert before == watching.cloneSystemState()
+            assert np.array_equal(looking_late.getScreenRGB(), screen)
+            assert before == looking_late.cloneSystemState()

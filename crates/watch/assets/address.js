@@ -1,4 +1,4 @@
-// The address holds the whole view: `#/compare?runs=…&x=frames&smooth=0.6`. Sent to somebody, it shows them the same.
+// The address holds the whole view: `#/compare?runs=…&x=frames&smooth=0.6`. Sent to others, it shows them the same.
 
 /** `#/run/ID?x=y` → the parts of the path and the query. */
 export function read() {

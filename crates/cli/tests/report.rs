@@ -158,7 +158,7 @@ fn evaluations_of_an_earlier_checkpoint_are_asked_for_with_at() {
     file.write(&Event::EvaluationFinished(early)).unwrap();
     file.flush().unwrap();
     let output = check(
-        &mut report(root.path(), &["runs", "--at", "10000", "--json"]),
+        &mut report(root.path(), &["runs", "--paper", "--at", "10000", "--json"]),
         0,
         "These policies had 10,000 interactions of training",
     );

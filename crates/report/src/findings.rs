@@ -66,7 +66,7 @@ pub fn about_comparison(section: &Section, comparison: &Comparison) -> Vec<Strin
     }
     let unscaled: Vec<&str> =
         comparison.raw.worlds.iter().filter(|world| Baseline::of(world).is_none()).map(String::as_str).collect();
-    if !unscaled.is_empty() && !comparison.normalised.worlds.is_empty() {
+    if !unscaled.is_empty() && !comparison.aggregates.is_empty() {
         findings.push(format!(
             "No human score is known for {}: in the probability of improvement, in none of the normalised figures.",
             unscaled.join(", ")
@@ -309,7 +309,8 @@ fn seeds_of_pair(comparison: &Comparison, first: usize, second: usize) -> Vec<(u
 /// several games with a human score.
 pub fn is_comparable(comparison: &Comparison) -> bool {
     let several = 1 < comparison.raw.scores.len() && !comparison.raw.worlds.is_empty();
-    several || comparison.measure != Measure::Training && 1 < comparison.normalised.worlds.len()
+    let normalised = !comparison.aggregates.is_empty() && 1 < comparison.normalised.worlds.len();
+    several || comparison.measure != Measure::Training && normalised
 }
 
 #[cfg(test)]

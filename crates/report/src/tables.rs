@@ -419,7 +419,7 @@ pub fn world_settings_table(section: &Section) -> Option<Table> {
     let mut table = Table {
         caption: "Settings in which the worlds differ".into(),
         columns: std::iter::once("key".to_owned()).chain(section.worlds.iter().cloned()).collect(),
-        notes: vec!["The same for all agents of a world; given by its preset unless somebody chose them.".into()],
+        notes: vec!["The same for all agents of a world; given by its preset unless the user chose them.".into()],
         ..Table::default()
     };
     for key in keys {

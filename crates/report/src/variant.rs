@@ -1,4 +1,4 @@
-//! What tells runs apart **within a world**: the settings that somebody chose against the world's preset. What the preset of
+//! What tells runs apart **within a world**: the settings that the user chose against the world's preset. What the preset of
 //! another world gives is no difference: the same agent in two worlds is one agent.
 //!
 //! Where the origin of the settings is not recorded (older runs), it is the settings whose values differ between runs of the

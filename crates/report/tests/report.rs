@@ -155,6 +155,15 @@ fn an_agent_is_one_agent_in_worlds_whose_presets_differ() {
 }
 
 #[test]
+fn one_agent_in_worlds_without_human_scores_is_compared_with_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    for world in ["minatar/breakout", "risky-road"] {
+        SyntheticRun::small(world, "sane", 1, 9.0).write(root.path());
+    }
+    assert!(only_section(&report(root.path())).compared.is_empty());
+}
+
+#[test]
 fn one_run_is_its_curve_then_its_numbers() {
     let root = tempfile::tempdir().unwrap();
     SyntheticRun::small("boxing", "sane", 1, 50.0).write(root.path());

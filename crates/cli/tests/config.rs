@@ -64,9 +64,11 @@ fn a_file_with_an_unknown_key_is_refused_and_a_good_one_is_used() {
     assert!(text.contains("bad.toml") && text.contains("did you mean training.batch_size?"), "{text}");
     let shown = succeed(sane(&["config", "show", "--config"]).arg(&good));
     assert!(shown.contains("batch_size = 3") && shown.contains("kind = \"noisynet\""), "{shown}");
-    // The printed configuration can be read back.
+    // The printed configuration can be read back; then every value is the file's.
     fs::write(&good, &shown).unwrap();
-    assert_eq!(shown, succeed(sane(&["config", "show", "--config"]).arg(&good)));
+    let again = succeed(sane(&["config", "show", "--config"]).arg(&good));
+    let values = |text: &str| text.parse::<toml::Table>().expect("TOML");
+    assert_eq!(values(&again), values(&shown));
 }
 
 #[test]

@@ -232,7 +232,7 @@ fn runs_are_exported_for_other_programs_and_a_damaged_one_is_left_out() {
     let episodes = fs::read_to_string(temp.path("csv/episodes.csv")).unwrap();
     let of_seed = |seed: &str| episodes.lines().filter(|line| line.contains(&format!(",sane,{seed},"))).count();
     assert!(episodes.starts_with("run,world,agent,seed,") && 0 < of_seed("1") && 0 < of_seed("2"), "{episodes}");
-    let parquet = fs::read(temp.path("parquet/intervals.parquet")).unwrap();
+    let parquet = fs::read(temp.path("parquet/episodes.parquet")).unwrap();
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
     assert_eq!(fs::read_dir(temp.path("wandb-offline")).unwrap().count(), 2);
     assert_eq!(fs::read(runs.join("1/events.jsonl")).unwrap(), before, "run folders stay as they are");

@@ -133,7 +133,7 @@ class AtariVectorEnv(VectorEnv):
 
     def reset(
         self, *, seed: int | Sequence[int | None] | np.ndarray | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[_native.Bytes, dict[str, Any]]:
+    ) -> tuple[_native._Bytes, dict[str, Any]]:
         """Resets all environments, or those of `options["reset_mask"]`.
 
         An integer seeds environment i with `seed + i`; an array has one seed for each environment that is reset. Without a
@@ -153,7 +153,7 @@ class AtariVectorEnv(VectorEnv):
         observations, _, _, _, info = self.recv()
         return observations, info
 
-    def step(self, actions: ArrayLike) -> _native.Batch:
+    def step(self, actions: ArrayLike) -> _native._Batch:
         """One step of every environment (with `batch_size`, of those that were received last)."""
         if self.batch_size == self.num_envs:
             return self._vector.step(self._actions(actions, self.num_envs))
@@ -169,7 +169,7 @@ class AtariVectorEnv(VectorEnv):
         ids = [self._env(env) for env in env_ids]
         self._vector.send(ids, self._actions(actions, len(ids)))
 
-    def recv(self) -> _native.Batch:
+    def recv(self) -> _native._Batch:
         """Waits until `batch_size` environments are ready, and returns them sorted by `info["env_id"]`."""
         batch = self._vector.receive(self.batch_size)
         self._received = batch[4]["env_id"]

@@ -78,7 +78,7 @@ fn slips_in_searches_and_rules_for_seeds_are_named_with_their_line() {
     for (suite, said) in [
         (HALVING.replace("points", "pionts"), "unknown field `pionts`"),
         (HALVING.replace("learning_rate", "learning_rat"), "unknown key learner.optimiser.learning_rat"),
-        (HALVING.replace("to = 1e-3", "to = 1e-6"), "the range from 1e-5 to 1e-6 is empty"),
+        (HALVING.replace("to = 1e-3", "to = 1e-6"), "the range from 0.00001 to 0.000001 is empty"),
         (HALVING.replace("rungs = 3", "metric = 'speed'"), "unknown variant `speed`"),
         (HALVING.replace("rungs = 3", "metric = 'evaluation'"), "an evaluation that this suite does not make"),
         (rule.to_owned(), "unknown variant `x`, expected `interval of IQM difference excludes 0 or budget`"),

@@ -1,5 +1,5 @@
 //! Where a run comes from: `origin.toml`, written once when a run begins. It holds what the resolved settings cannot say: the
-//! preset they started from, which of them somebody chose against it, the command line, and the program's commit. It is no
+//! preset they started from, which of them were chosen against it, the command line, and the program's commit. It is no
 //! part of a run's identity: two runs with equal settings are the same run, wherever they come from.
 //!
 //! ```text

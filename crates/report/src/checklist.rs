@@ -354,10 +354,10 @@ fn cut(lines: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::Origin;
     use crate::section::sections;
+    use sane_record::RunOrigin;
 
-    fn run(seed: u64, origin: Option<Origin>) -> RecordedRun {
+    fn run(seed: u64, origin: Option<RunOrigin>) -> RecordedRun {
         let settings = [("learner.gamma".to_owned(), "0.9".to_owned())].into();
         RecordedRun { world: "boxing".into(), agent: "sane".into(), seed, settings, origin, ..RecordedRun::default() }
     }
@@ -379,12 +379,13 @@ mod tests {
 
     #[test]
     fn commands_commits_and_choices_are_said_as_recorded() {
-        let origin = Origin {
+        let origin = RunOrigin {
             preset: "quick".into(),
             chosen: [("learner.gamma".to_owned(), "--set".to_owned())].into(),
             command: ["sane", "train", "--set", "note=it's"].map(str::to_owned).to_vec(),
             git_commit: Some("abc".into()),
             git_dirty: Some(true),
+            ..RunOrigin::default()
         };
         let said = text(vec![run(1, Some(origin.clone())), run(2, Some(origin))]);
         assert!(said.contains("Preset `quick` in boxing. Chosen against the presets:"), "{said}");

@@ -19,8 +19,8 @@ pub struct Comparison {
     pub aggregates: Vec<(usize, [Estimate; 4])>,
     /// Raw scores over the worlds that all agents have.
     pub raw: Common,
-    /// For each pair of agents the probability that the first beats the second; empty if they share no world, or are more
-    /// than [`MOST_COMPARED`].
+    /// For each pair of agents the probability that the first beats the second; empty if they share no world, or are too
+    /// many.
     pub pairs: Vec<(usize, usize, Estimate)>,
 }
 

@@ -40,7 +40,6 @@ mod error;
 mod figures;
 mod findings;
 pub mod frontier;
-mod origin;
 mod page;
 mod paper;
 pub mod plot;
@@ -60,7 +59,6 @@ pub use comparison::Comparison;
 pub use curve::mean_of_seeds;
 pub use error::ReportError;
 pub use figures::Figure;
-pub use origin::Origin;
 pub use paper::{Noise, PaperScore, paper_score, printed_mean, recomputed_mean};
 pub use recorded_run::{
     Point, ProcessSummary, RecordedEvaluation, RecordedRun, find_runs, read_run, read_run_config, search_runs,

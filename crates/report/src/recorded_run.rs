@@ -4,12 +4,11 @@
 //! events is read in about a second.
 
 use crate::ReportError;
-use crate::origin::{Origin, read_origin};
 use crate::section::SetAside;
 use crate::settings::{self, Settings};
 use sane_record::{
     EvaluatedWhileTraining, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RecordError, RunFinished,
-    RunSearch, RunStarted, SCHEMA_VERSION, SigmaRange, Timing, event_kind, read_evaluations_in_training,
+    RunOrigin, RunSearch, RunStarted, SCHEMA_VERSION, SigmaRange, Timing, event_kind, read_evaluations_in_training,
     read_plain_text, scan_jsonl,
 };
 use serde::Deserialize;
@@ -40,7 +39,7 @@ pub struct RecordedRun {
     /// Its resolved configuration.
     pub settings: Settings,
     /// Where its settings and its program come from; none for older runs.
-    pub origin: Option<Origin>,
+    pub origin: Option<RunOrigin>,
     /// Why a run that was stopped and resumed may differ from one never interrupted; none where it never does.
     pub not_bit_exact: Option<String>,
     /// Trainable parameters of its network; 0 before its first record.
@@ -180,7 +179,7 @@ pub fn read_run_config(folder: &Path) -> Result<RecordedRun, ReportError> {
     let config = folder.join("config.toml");
     let text = read_plain_text(&config, LARGEST_TEXT_BYTES).map_err(ReportError::io("read", &config))?;
     let mut run = of_settings(folder, settings::parse(&text, &config)?)?;
-    run.origin = read_origin(folder)?;
+    run.origin = RunOrigin::read(folder)?;
     Ok(run)
 }
 

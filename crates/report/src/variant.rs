@@ -200,7 +200,7 @@ fn natural_order(a: &Settings, b: &Settings) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::Origin;
+    use sane_record::RunOrigin;
 
     /// A run of `world` with these settings (`key=value` in each word); those with a `!` were chosen.
     fn run(world: &str, preset: Option<&str>, settings: &str) -> RecordedRun {
@@ -209,10 +209,10 @@ mod tests {
         RecordedRun {
             world: world.into(),
             settings: pairs().map(|(key, value)| (key.trim_end_matches('!').to_owned(), value.to_owned())).collect(),
-            origin: preset.map(|preset| Origin {
+            origin: preset.map(|preset| RunOrigin {
                 preset: preset.into(),
                 chosen: chosen.collect(),
-                ..Origin::default()
+                ..RunOrigin::default()
             }),
             ..RecordedRun::default()
         }

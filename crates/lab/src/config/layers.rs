@@ -485,8 +485,7 @@ mod tests {
         fs::write(&path, "seed = 3\n[learner]\ngamma = 0.5\n").unwrap();
         let mut layers = Layers::default();
         layers.file(&path).unwrap();
-        layers.assignment("learner.objective.kind=elbo").unwrap();
-        layers.assignment("learner.objective.kl_weight=0.1").unwrap();
+        layers.assignment("learner.objective={kind = 'elbo', kl_weight = 0.1}").unwrap();
         layers.assignment_from(SettingOrigin::Flag("--seed"), "seed=4").unwrap();
         let base = paper("sane");
         let origins = layers.origins(&base, &layers.apply(&base).unwrap());

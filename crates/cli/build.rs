@@ -8,7 +8,7 @@ use std::process::Command;
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     println!("cargo::rerun-if-changed=build.rs");
-    // An unpacked archive inside of somebody else's repository is not of that repository.
+    // An unpacked archive inside of another repository is not of that repository.
     let top = git(&root, &["rev-parse", "--show-toplevel"]).and_then(|top| fs::canonicalize(top).ok());
     if top.is_none() || top != fs::canonicalize(&root).ok() {
         return;

@@ -47,7 +47,7 @@ const ENDING: &str = "safetensors";
 
 /// Refuses a file whose ending promises another format than the one that is written.
 fn check_ending(path: &Path) -> Result<(), Failure> {
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING)) {
+    if path.extension().is_none_or(|ending| ending.eq_ignore_ascii_case(ENDING)) {
         return Ok(());
     }
     let better = path.with_extension(ENDING);

@@ -28,7 +28,10 @@ pub(crate) fn text() -> &'static str {
             ),
             None => "built without git".into(),
         };
-        format!("{} ({commit}, kernel {})", env!("CARGO_PKG_VERSION"), Kernel::detect().name())
+        // The fastest, which a run computes with unless it is told otherwise. `detect` would settle it for this process, before
+        // `--kernel` is read.
+        let kernel = Kernel::available().first().map_or("portable", |kernel| kernel.name());
+        format!("{} ({commit}, kernel {kernel})", env!("CARGO_PKG_VERSION"))
     });
     &TEXT
 }

@@ -47,7 +47,7 @@ pub(crate) fn unit_variance(network: &Network, params: &[f32], pass: &Pass) -> O
         let x = if k == 0 { &pass.features } else { &pass.y[k - 1] };
         let of_output = pass.perturbation.unit_variance(&x.row(0)[..layer.width()])?;
         for (a, variance) in variance.iter_mut().enumerate() {
-            *variance += of_output * slope.row(a).iter().map(|s| f64::from(*s).powi(2)).sum::<f64>();
+            *variance += of_output * slope.row(a).iter().map(|s| f64::from(*s) * f64::from(*s)).sum::<f64>();
         }
         if 0 < k {
             let mut below = Matrix::zeros(actions, pass.y[k - 1].cols());

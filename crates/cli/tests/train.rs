@@ -178,20 +178,6 @@ fn a_finished_run_ends_with_its_curve_a_film_and_the_next_commands() {
 }
 
 #[test]
-fn fewer_steps_than_are_done_train_nothing_and_say_so() {
-    let temp = TempFolder::new();
-    let folder = temp.path("run");
-    succeed(&mut small_run("sane", &folder, &["--set", "training.total_interactions=600"]));
-    let (before, config) = (digest(&folder), fs::read(folder.join("config.toml")).unwrap());
-    let mut command = small_run("sane", &folder, &["--steps", "500"]);
-    let arguments: Vec<_> = command.get_args().skip(1).map(ToOwned::to_owned).collect();
-    command = sane(&[]);
-    check(command.args(arguments), 0, "has 600 interactions already, more than the 500 that were asked for");
-    assert_eq!(before, digest(&folder));
-    assert!(config == fs::read(folder.join("config.toml")).unwrap(), "the budget of the run was shortened");
-}
-
-#[test]
 fn a_second_process_in_the_same_folder_is_refused() {
     let temp = TempFolder::new();
     let folder = temp.path("locked");

@@ -1,4 +1,4 @@
-//! The replies of a worker, read from its pipe. In: bytes that nobody vouches for; out: headers, observations, texts and
+//! The replies of a worker, read from its pipe. In: bytes that may be anything; out: headers, observations, texts and
 //! pictures of checked lengths, or what is wrong with them.
 
 use crate::error::GymError;
@@ -53,7 +53,7 @@ pub(crate) enum BadReply {
 }
 
 impl BadReply {
-    /// The error it is for whoever asked.
+    /// The error of the request that it answers.
     pub fn described(self, world: &str, doing: &'static str) -> GymError {
         let world = world.to_owned();
         let reason = match self {

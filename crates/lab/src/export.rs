@@ -1,7 +1,7 @@
 //! Export of policies and states to safetensors files with PyTorch's names and layouts.
 
 use crate::LabError;
-use crate::config::{RunConfig, from_toml, to_toml};
+use crate::config::{ConfigError, RunConfig, from_toml, to_toml};
 use crate::evaluate::play_episode;
 use crate::trained::TrainedAgent;
 use crate::world::WorldSource;
@@ -71,7 +71,11 @@ pub fn read_policy(path: &Path) -> Result<ExportedPolicy, LabError> {
         let found = header.metadata().as_ref().and_then(|metadata| metadata.get(key).cloned());
         found.ok_or_else(|| refused(format!("it has no metadata `{key}`; export it again with this version")))
     };
-    let config = from_toml(&text(CONFIG)?, path)?;
+    let config = from_toml(&text(CONFIG)?, path).map_err(|error| match error {
+        // The one error of a configuration that does not say where it stands.
+        ConfigError::UnknownName { .. } => refused(error.to_string()),
+        other => other.into(),
+    })?;
     let spec: EnvSpec = serde_json::from_str(&text(SPEC)?).map_err(|error| refused(error.to_string()))?;
     if !is_possible(&spec) {
         return Err(refused(format!("no world has the states and actions that `{SPEC}` describes")));

@@ -1,4 +1,4 @@
-//! Decisions that a suite takes from its own results: which points of a search by halving go on, and whether agents need
+//! Decisions that a suite takes from its own results: which points of a search by halving continue, and whether agents need
 //! more seeds to be told apart. They are written to `rounds.json`, so that they can be read, and a suite that is run again
 //! takes none twice.
 
@@ -30,7 +30,7 @@ pub struct HalvingRound {
     pub rung: u32,
     /// Mean over seeds of the metric; none for a point whose runs were all set aside.
     pub scores: BTreeMap<String, Option<f64>>,
-    /// The points that go on, the best first.
+    /// The points that continue, the best first.
     pub kept: Vec<String>,
 }
 

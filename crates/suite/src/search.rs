@@ -3,7 +3,7 @@
 //! ```text
 //! grid      every combination of the values
 //! random    `points` draws
-//! halving   `points` draws with a short budget; of each rung the best 1/`keep` go on with `keep` times the budget
+//! halving   `points` draws with a short budget; of each rung the best 1/`keep` continue with `keep` times the budget
 //! ```
 
 use crate::SuiteError;

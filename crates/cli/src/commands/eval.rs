@@ -1,6 +1,6 @@
 //! `sane eval`: the returns of a trained policy, with and without its noise.
 
-use crate::args::{LoadedRun, RunSelection};
+use crate::args::{LoadedRun, RunSelection, count_in};
 use crate::failure::{Failure, Outcome, classify};
 use crate::output::Output;
 use anyhow::Context;
@@ -36,7 +36,7 @@ pub struct Args {
     noise: Noise,
     /// Interactions to play in each mode; the last episode is played to its end [default: a fifth of the run's budget,
     /// 2,000 to 500,000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count_in(1..))]
     interactions: Option<u64>,
     #[command(flatten)]
     selection: RunSelection,

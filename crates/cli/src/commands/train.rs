@@ -102,13 +102,6 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     } else {
         output.note(format_args!("{game}, {agent}: a new run in {}", folder.display()));
     }
-    let asked = config.training.total_interactions.0;
-    if asked < from {
-        output.note(format_args!(
-            "the run has {from} interactions already, more than the {asked} that were asked for: there is nothing to train; \
-             --steps with a larger number trains on, --fresh starts anew"
-        ));
-    }
     let mut line = ProgressLine::new(*output, args.json, from, config.training.total_interactions.0);
     files.begin(&run, &mut line)?;
     let reason = pool.install(|| train(&mut run, &mut files, &mut line, &stop));

@@ -1,4 +1,4 @@
-//! What is shown when a run is complete: its learning curve, a film of its final policy, and the commands to go on with.
+//! What is shown when a run is complete: its learning curve, a film of its final policy, and the next commands.
 
 use crate::commands::film::{FilmPart, film_into};
 use crate::curve::curve;
@@ -64,7 +64,7 @@ pub fn film_final_policy(
     Ok(filmed.map(|_| path))
 }
 
-/// Says how to go on.
+/// Prints the next commands.
 pub fn show_next_commands(folder: &Path, has_film: bool, output: Output) {
     let name = quoted(folder);
     let second = if has_film { ("play", "watch it play in the terminal") } else { ("film", "a film of an episode") };

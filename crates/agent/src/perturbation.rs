@@ -281,7 +281,7 @@ pub(crate) trait ScaledNoise: CloneScaled + Debug + Send + Sync {
 
 /// ‖x‖², in f64.
 pub(crate) fn squared_norm(x: &[f32]) -> f64 {
-    x.iter().map(|x| f64::from(*x).powi(2)).sum()
+    x.iter().map(|x| f64::from(*x) * f64::from(*x)).sum()
 }
 
 /// Which σ of a state scales layer `k`: the only one, or that of the layer.

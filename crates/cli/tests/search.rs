@@ -81,7 +81,7 @@ fn slips_in_searches_and_rules_for_seeds_are_named_with_their_line() {
         (HALVING.replace("to = 1e-3", "to = 1e-6"), "the range from 0.00001 to 0.000001 is empty"),
         (HALVING.replace("rungs = 3", "metric = 'speed'"), "unknown variant `speed`"),
         (HALVING.replace("rungs = 3", "metric = 'evaluation'"), "an evaluation that this suite does not make"),
-        (rule.to_owned(), "unknown variant `x`, expected `interval of IQM difference excludes 0 or budget`"),
+        (rule.to_owned(), "unknown variant `x`, expected `interval of IQM difference excludes 0`"),
         (rule.replace("'x'", "'interval of IQM difference excludes 0 or budget'"), "need two agents in risky-road"),
     ] {
         let temp = TempFolder::new();

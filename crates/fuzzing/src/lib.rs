@@ -7,6 +7,7 @@
 //! every case that once did harm.
 #![forbid(unsafe_code)]
 
+mod actions;
 pub mod archive;
 pub mod checkpoint;
 mod film;
@@ -29,7 +30,7 @@ pub struct Format {
 }
 
 /// Every kind of file the program reads, and what comes through the pipe of a Python worker.
-pub const FORMATS: [Format; 14] = [
+pub const FORMATS: [Format; 15] = [
     Format { name: "checkpoint", seeds: checkpoint::seeds, body: checkpoint::body },
     Format { name: "snapshot", seeds: snapshot::seeds, body: snapshot::body },
     Format { name: "console_snapshot", seeds: snapshot::console_seeds, body: snapshot::console_body },
@@ -44,6 +45,7 @@ pub const FORMATS: [Format; 14] = [
     Format { name: "wheel", seeds: archive::wheel_seeds, body: archive::wheel_body },
     Format { name: "policy", seeds: policy::seeds, body: policy::body },
     Format { name: "worker", seeds: worker::seeds, body: worker::body },
+    Format { name: "actions", seeds: actions::seeds, body: actions::body },
 ];
 
 /// The format of this name.

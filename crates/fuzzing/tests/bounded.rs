@@ -179,4 +179,5 @@ bounded! {
     a_wheel_is_refused_or_read: "wheel", 400;
     an_exported_policy_is_refused_or_acts: "policy", 3000;
     the_replies_of_a_worker_are_refused_or_played: "worker", 3000;
+    the_actions_of_an_evaluation_are_refused_or_played_again: "actions", 2000;
 }

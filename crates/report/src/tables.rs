@@ -285,6 +285,7 @@ pub fn run_table(section: &Section) -> Table {
         "threads",
         "version",
         "machine",
+        "actions kept in",
         "digest",
         "folder",
     ];
@@ -309,8 +310,26 @@ pub fn run_table(section: &Section) -> Table {
             }
         }
     }
+    if section.all_runs().any(|(_, run)| !traces(section, run).is_empty()) {
+        table.notes.push(
+            "Actions kept: `sane verify FILE` plays the actions of an evaluation again, without the policy, and says \
+             whether its scores are reproduced."
+                .into(),
+        );
+    }
     let table = table.without_empty_columns();
     if let [_] = table.rows[..] { Table { caption: "The run".into(), ..table.transposed() } } else { table }
+}
+
+/// The files with the actions of the evaluations that are shown.
+fn traces(section: &Section, run: &RecordedRun) -> Vec<String> {
+    let shown = [Noise::Off, Noise::On].into_iter().filter_map(|noise| section.evaluation(run, noise));
+    let mut files: Vec<String> = shown
+        .filter_map(|evaluation| evaluation.result.traces.as_ref())
+        .map(|file| run.folder.join(file).display().to_string())
+        .collect();
+    files.dedup();
+    files
 }
 
 fn run_cells(section: &Section, agent: usize, run: &RecordedRun) -> Vec<String> {
@@ -350,6 +369,7 @@ fn run_cells(section: &Section, agent: usize, run: &RecordedRun) -> Vec<String> 
         or_dash(run.process.threads.map(grouped)),
         listed(&run.process.versions),
         listed(&run.process.machines),
+        listed(&traces(section, run)),
         or_dash(digest),
         run.folder.display().to_string(),
     ]

@@ -7,7 +7,7 @@
 //! - [`Scores`], [`Aggregate`], [`bootstrap()`], [`profile()`], [`improvement()`]: scores of seeds on games, after Agarwal et al.
 //!   2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice"; tested against the authors' package
 //!   `rliable`
-//! - [`iqm_difference`]: two agents after few seeds, for decisions that are taken more than once
+//! - [`iqm_difference()`]: two agents after few seeds, for decisions that are taken more than once
 //! - [`ranks`], [`spearman`], [`auc`], [`clustered_bootstrap`], [`shuffled`]: whether two lists rise together, with
 //!   intervals for samples that are correlated in time
 //! - [`linear_fit`], [`explained`]: a line through points, and how much it or a prediction explains

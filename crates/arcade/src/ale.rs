@@ -87,7 +87,7 @@ pub struct Ale {
 }
 
 /// What this layer adds to the console's state.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct AleState {
     status: GameStatus,
     mode: u32,
@@ -105,6 +105,13 @@ struct AleState {
 pub struct AleSnapshot {
     console: Snapshot,
     state: AleState,
+}
+
+impl AleSnapshot {
+    /// Whether two snapshots of one game are of the same moment, whichever of their screens were rendered.
+    pub fn is_same_state(&self, other: &Self) -> bool {
+        self.state == other.state && self.console.is_same_state(&other.console)
+    }
 }
 
 impl Ale {
@@ -170,7 +177,16 @@ impl Ale {
 
     /// Holds `action` for [`AleSettings::frame_skip`] frames and returns the sum of their rewards.
     pub fn act(&mut self, action: Joystick) -> i32 {
-        (0..self.settings.frame_skip).map(|_| self.act_frame(action, RenderMode::Full)).sum()
+        let reward = self.hold(action, self.settings.frame_skip, RenderMode::Full);
+        self.render_deferred();
+        reward
+    }
+
+    /// Holds `action` for some frames and returns the sum of their rewards. `render` is how the last of them is run, which
+    /// may not come, since the episode can end before it; all others are not rendered.
+    pub fn hold(&mut self, action: Joystick, frames: u32, render: RenderMode) -> i32 {
+        let before: i32 = (1..frames).map(|_| self.act_frame(action, UNSEEN)).sum();
+        before + if frames == 0 { 0 } else { self.act_frame(action, render) }
     }
 
     /// One frame with its two draws for sticky actions. After the end of the episode it draws and does nothing else.
@@ -191,6 +207,10 @@ impl Ale {
 
     pub fn game(&self) -> &'static Game {
         self.game
+    }
+
+    pub fn settings(&self) -> &AleSettings {
+        &self.settings
     }
 
     /// Lives left; 0 in games without lives and, in most games, once the game is over.

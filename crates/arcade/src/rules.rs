@@ -48,7 +48,7 @@ pub(crate) struct Rules {
 }
 
 /// What a game's rule knows after a frame.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GameStatus {
     pub score: i32,
     /// The reward of the last frame.

@@ -11,7 +11,6 @@ use crate::area::MaxArea;
 use crate::game::Game;
 use crate::joystick::Joystick;
 use crate::profile::ActionSet;
-use rayon::prelude::*;
 use sane_env::Mt19937;
 use sane_vcs::{RenderMode, SnapshotMismatch};
 use serde::{Deserialize, Serialize};
@@ -481,6 +480,7 @@ pub struct VectorEnv {
     lanes: Vec<Option<Lane>>,
     /// None if one thread, the caller's, does the work.
     pool: Option<rayon::ThreadPool>,
+    threads: usize,
     sender: Sender<Delivery>,
     /// A receiver alone cannot be shared between threads, and a vector should be.
     receiver: Mutex<Receiver<Delivery>>,
@@ -521,7 +521,7 @@ impl VectorEnv {
             .map_err(|error| VectorError::Threads { threads, reason: error.to_string() })?;
         let (sender, receiver) = channel();
         let receiver = Mutex::new(receiver);
-        Ok(Self { settings, lanes, pool, sender, receiver, sent: 0, process: std::process::id() })
+        Ok(Self { settings, lanes, pool, threads, sender, receiver, sent: 0, process: std::process::id() })
     }
 
     pub fn settings(&self) -> &VectorSettings {
@@ -553,33 +553,16 @@ impl VectorEnv {
         self.count("reset flags", which.len())?;
         self.count("seeds", seeds.len())?;
         self.all_present()?;
-        let bytes = self.settings.observation_bytes();
         let lanes = self.lanes.iter().flatten().zip(which);
         if let Some((lane, _)) = lanes.enumerate().find(|(_, (lane, reset))| !lane.was_reset && !**reset) {
             return Err(VectorError::NotReset { lane });
         }
-        let work = |lane: &mut Option<Lane>, (reset, seed): (&bool, &Option<u32>), out: &mut [u8]| {
-            let lane = lane.as_mut().expect("all lanes are present");
-            if *reset {
-                lane.reset(*seed);
+        Ok(self.on_all(observations, |i, lane| {
+            if which[i] {
+                lane.reset(seeds[i]);
             }
-            out.copy_from_slice(&lane.frames);
             lane.info()
-        };
-        let chunks = observations.chunks_exact_mut(bytes);
-        Ok(match &self.pool {
-            None => self
-                .lanes
-                .iter_mut()
-                .zip(which.iter().zip(seeds))
-                .zip(chunks)
-                .map(|((l, r), o)| work(l, r, o))
-                .collect(),
-            Some(pool) => pool.install(|| {
-                let inputs = self.lanes.par_iter_mut().zip(which.par_iter().zip(seeds.par_iter()));
-                inputs.zip(observations.par_chunks_exact_mut(bytes)).map(|((l, r), o)| work(l, r, o)).collect()
-            }),
-        })
+        }))
     }
 
     /// One step of every environment; the observations are written in order. An error steps none of them.
@@ -589,21 +572,36 @@ impl VectorEnv {
         for (lane, &action) in actions.iter().enumerate() {
             self.check_action(lane, action)?;
         }
-        let bytes = self.settings.observation_bytes();
-        let work = |lane: &mut Option<Lane>, action: i64, out: &mut [u8]| {
-            let lane = lane.as_mut().expect("all lanes are present");
-            let step = lane.step(action as usize);
-            out.copy_from_slice(&lane.frames);
-            step
+        Ok(self.on_all(observations, |i, lane| lane.step(actions[i] as usize)))
+    }
+
+    /// Does `work` on all environments, which are present, and writes their observations. The caller's thread works, too: it
+    /// need not wait until another one has woken up.
+    fn on_all<T: Default + Send>(
+        &mut self,
+        observations: &mut [u8],
+        work: impl Fn(usize, &mut Lane) -> T + Sync,
+    ) -> Vec<T> {
+        let (threads, bytes) = (self.threads, self.settings.observation_bytes());
+        let mut results: Vec<T> = (0..self.lanes.len()).map(|_| T::default()).collect();
+        let jobs = self.lanes.iter_mut().zip(observations.chunks_exact_mut(bytes)).zip(&mut results).enumerate();
+        let jobs = Mutex::new(jobs);
+        let run = || {
+            let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some((i, ((lane, out), result))) = next() {
+                let lane = lane.as_mut().expect("all lanes are present");
+                *result = work(i, lane);
+                out.copy_from_slice(&lane.frames);
+            }
         };
-        let chunks = observations.chunks_exact_mut(bytes);
-        Ok(match &self.pool {
-            None => self.lanes.iter_mut().zip(actions).zip(chunks).map(|((l, &a), o)| work(l, a, o)).collect(),
-            Some(pool) => pool.install(|| {
-                let inputs = self.lanes.par_iter_mut().zip(actions).with_max_len(1);
-                inputs.zip(observations.par_chunks_exact_mut(bytes)).map(|((l, &a), o)| work(l, a, o)).collect()
+        match &self.pool {
+            None => run(),
+            Some(pool) => pool.in_place_scope(|scope| {
+                (1..threads).for_each(|_| scope.spawn(|_| run()));
+                run();
             }),
-        })
+        }
+        results
     }
 
     /// Hands the named environments to the threads, each with its action. An error sends none of them.

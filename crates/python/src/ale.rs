@@ -14,6 +14,9 @@ use std::path::PathBuf;
 #[pyclass(module = "sane_rl._native")]
 pub struct Ale {
     ale: sane_arcade::Ale,
+    /// Whether the screen was asked for after the last action. Screens are rendered as they are run as long as the program
+    /// looks at them, and otherwise only when it asks.
+    watched: bool,
 }
 
 /// The state of a game: exact, picklable, usable in any environment of the same game.
@@ -66,29 +69,20 @@ impl Ale {
             life_loss: if truncate_on_life_loss { LifeLoss::Truncates } else { LifeLoss::Continues },
         };
         let ale = py.detach(|| sane_arcade::Ale::load(game, &rom, settings)).map_err(value_error)?;
-        Ok(Self { ale })
+        Ok(Self { ale, watched: false })
     }
 
     /// Holds an action, by its id, for the frames of the setting; returns the sum of their rewards.
     fn act(&mut self, py: Python<'_>, action: i64) -> PyResult<i32> {
-        let joystick = joystick(action)?;
-        Ok(py.detach(|| self.ale.act(joystick)))
+        self.hold(py, action, self.ale.settings().frame_skip)
     }
 
-    /// Holds an action for `frames` frames, of which only the last is rendered; returns the sum of their rewards.
+    /// Holds an action for `frames` frames; returns the sum of their rewards.
     fn hold(&mut self, py: Python<'_>, action: i64, frames: u32) -> PyResult<i32> {
         let joystick = joystick(action)?;
-        Ok(py.detach(|| {
-            let reward = (0..frames)
-                .map(|i| {
-                    let last = i + 1 == frames;
-                    self.ale.act_frame(joystick, if last { RenderMode::Full } else { RenderMode::CollisionsOnly })
-                })
-                .sum();
-            // The game may have ended before the last frame.
-            self.ale.render_deferred();
-            reward
-        }))
+        let watched = std::mem::take(&mut self.watched);
+        let render = if watched { RenderMode::Full } else { RenderMode::CollisionsOnly };
+        Ok(py.detach(|| self.ale.hold(joystick, frames, render)))
     }
 
     fn reset_game(&mut self, py: Python<'_>) {
@@ -103,6 +97,10 @@ impl Ale {
     #[getter]
     fn lives(&self) -> i32 {
         self.ale.lives()
+    }
+
+    fn game_over(&self, with_truncation: bool) -> bool {
+        self.ale.is_terminal() || (with_truncation && self.ale.is_truncated())
     }
 
     #[getter]
@@ -165,15 +163,18 @@ impl Ale {
     }
 
     /// The screen as colour indices.
-    fn screen<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<u8>> {
+    fn screen<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray2<u8>> {
+        self.look();
         filled(py, self.screen_size(), |out: &mut [u8]| out.copy_from_slice(self.ale.screen())).0
     }
 
-    fn screen_gray<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<u8>> {
+    fn screen_gray<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray2<u8>> {
+        self.look();
         filled(py, self.screen_size(), |out| self.ale.screen_gray(out)).0
     }
 
-    fn screen_rgb<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<u8>> {
+    fn screen_rgb<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray3<u8>> {
+        self.look();
         let (rows, columns) = self.screen_size();
         filled(py, (rows, columns, 3), |out| self.ale.write_rgb(out)).0
     }
@@ -203,6 +204,14 @@ impl Ale {
     }
 }
 
+impl Ale {
+    /// Renders the screen, if it is not.
+    fn look(&mut self) {
+        self.ale.render_deferred();
+        self.watched = true;
+    }
+}
+
 #[pymethods]
 impl AleState {
     /// The state as bytes.
@@ -221,8 +230,9 @@ impl AleState {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        let bytes = |state: &Self| postcard::to_stdvec(state).expect("plain data is written to memory");
-        bytes(self) == bytes(other)
+        self.game == other.game
+            && self.with_randomness == other.with_randomness
+            && self.snapshot.is_same_state(&other.snapshot)
     }
 
     fn __repr__(&self) -> String {

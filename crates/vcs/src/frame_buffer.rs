@@ -148,6 +148,16 @@ impl FrameBuffer {
         self.older = 0;
     }
 
+    /// Renders all deferred runs of both buffers, and forgets how they came about.
+    pub fn settle(&mut self) {
+        for _ in 0..2 {
+            self.render_deferred();
+            self.current ^= 1;
+        }
+        self.writes.clear();
+        (self.rendering, self.first_clock) = (true, 0);
+    }
+
     /// Dims the rows from `first` on, once per frame: what ALE shows of the older frame if a frame does not end.
     pub fn dim_from(&mut self, first: u64) {
         if std::mem::replace(&mut self.dimmed, true) || self.buffer().rows.len() as u64 <= first {

@@ -40,6 +40,13 @@ impl Tia {
         self.row_repeats = false;
     }
 
+    /// Brings all masks up to date and forgets what repeats: nothing that is drawn changes.
+    pub fn settle(&mut self) {
+        self.rebuild_masks();
+        self.row_repeats = false;
+        self.collisions_repeat = false;
+    }
+
     /// The number of pixels of the window drawn so far, counted row by row.
     pub fn drawn(&self) -> usize {
         self.row as usize * WIDTH + usize::from(self.next_x)

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "Examples:\n  \
-    sane train road_runner --agent q-sane --preset quick    # minutes on two cores\n  \
+    sane train crazy_climber --agent q-sane --preset quick   # minutes on two cores\n  \
     sane train seaquest --agent sane                        # the paper: 25 million interactions\n  \
     sane train minatar/breakout --agent noisynet --steps 1M\n  \
     sane train boxing --agent sane --dry-run                # memory, disk and time, without training\n  \

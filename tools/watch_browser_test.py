@@ -278,7 +278,10 @@ def check_suite(browser, folder):
         browser.key("Escape")
         browser.wait("closed", "!document.querySelector('dialog.picture').open")
         browser.wait("evaluations while training have a chart", "[...document.querySelectorAll('.chart')].some((c) => !c.hidden && c.textContent.startsWith('Evaluation while training') && c.dataset.points === '6')")
+        assert not browser.complaints, f"the browser complains: {browser.complaints}"
     finally:
+        # A page that is left open would complain of the end of its server.
+        browser.open("about:blank")
         server.kill()
 
     print("four agents, two games with presets of their own, two seeds")
@@ -374,6 +377,8 @@ def check_suite(browser, folder):
         assert not browser.complaints, f"the browser complains: {browser.complaints}"
         look_at_all(browser, url, "suite")
     finally:
+        # A page that is left open would complain of the end of its server.
+        browser.open("about:blank")
         server.kill()
 
 
@@ -413,6 +418,8 @@ def check_hostile(browser, folder):
         assert "<img" not in svg and "&lt;img" in svg
         assert not browser.complaints, f"the browser complains: {browser.complaints}"
     finally:
+        # A page that is left open would complain of the end of its server.
+        browser.open("about:blank")
         server.kill()
 
 
@@ -575,6 +582,8 @@ def main():
         else:
             for name, check in [("suite", check_suite), ("hostile", check_hostile), ("live", check_live)]:
                 if ARGUMENTS.only in (None, name):
+                    # Each part has servers of its own.
+                    browser.requests.clear()
                     with tempfile.TemporaryDirectory(prefix="sane-watch-runs-") as folder:
                         check(browser, folder)
     finally:

@@ -5,8 +5,8 @@
 //! window, addresses that switch banks, rare opcodes) is left to [`super::interpreter`].
 
 use super::handlers::{
-    Handler, branch, implied, interpreted, jmp, jsr, mode, modify, modify_a, pull, push, read, rts, store_indexed,
-    store_low, store_ram, store_tia_handler, timer_loop,
+    self, Before, Handler, ModifyA, Nothing, Read, StoreRam, Wsync, interpreted, jmp, jmp_indirect, jsr, mode, one,
+    pull, push, rts, store_indexed, store_low, store_tia, timer_loop,
 };
 use crate::cartridge::{Cartridge, ROM_SIZE};
 
@@ -52,10 +52,10 @@ impl Program {
         // Instructions from each slot to the next jump.
         let mut runs = vec![0; ROM_SIZE + 4];
         for slot in (0..ROM_SIZE).rev() {
-            if let Some(Decoded { handler, operand, length }) = decode(cartridge, slot) {
-                program.handlers[slot] = handler;
-                program.operands[slot] = operand;
-                runs[slot] = 1 + if length == 0 { 0 } else { runs[slot + length] };
+            if let Some(decoded) = decode(cartridge, slot) {
+                program.handlers[slot] = pair(cartridge, slot, &decoded).unwrap_or(decoded.handler);
+                program.operands[slot] = decoded.operand;
+                runs[slot] = 1 + if decoded.length == 0 { 0 } else { runs[slot + decoded.length] };
                 program.longest_run = program.longest_run.max(runs[slot]);
             }
         }
@@ -83,10 +83,24 @@ impl Program {
 
 /// A decoded instruction.
 struct Decoded {
+    opcode: u8,
     handler: Handler,
     operand: u16,
     /// From this instruction to the one behind it; 0 if none is executed behind it.
     length: usize,
+    place: Place,
+}
+
+/// Where the operand is, as far as it decides between instructions of one opcode.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In RAM in the zero page.
+    Ram,
+    /// In the program, whatever the index.
+    Program,
+    /// The target of a branch within a page that closes no loop waiting for the timer.
+    Near,
+    Other,
 }
 
 /// What an opcode needs to know of its operand, and its handlers.
@@ -110,6 +124,7 @@ enum Form {
     AbsoluteIndexed(Handler, Handler),
     AbsoluteIndexedStore(Handler),
     Jump(Handler),
+    IndirectJump(Handler),
     Return(Handler),
     /// Within a page, to another page, at the end of a loop waiting for the timer.
     Branch(Handler, Handler, Option<Handler>),
@@ -122,6 +137,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
     let zero_page = u16::from(low);
     let is_ram = 0x80 <= low;
     let is_below = address & 0x1000 == 0;
+    let mut place = if is_ram { Place::Ram } else { Place::Other };
     let (handler, operand, length) = match form(opcode)? {
         Form::Implied(handler) => (handler, 0, 1),
         Form::Immediate(handler) | Form::ZeroPageIndexed(handler) => (handler, zero_page, 2),
@@ -133,10 +149,14 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
         Form::Absolute(_, below) if is_below => (below, address, 3),
         Form::Absolute(rom, _) if cartridge.is_plain_address(address) => (rom, address, 3),
         Form::AbsoluteStore(handler) if is_below => (handler, address, 3),
-        Form::AbsoluteIndexed(rom, _) if cartridge.is_plain_page(address) => (rom, address, 3),
+        Form::AbsoluteIndexed(rom, _) if cartridge.is_plain_page(address) => {
+            place = Place::Program;
+            (rom, address, 3)
+        }
         Form::AbsoluteIndexed(_, any) => (any, address, 3),
         Form::AbsoluteIndexedStore(handler) => (handler, address, 3),
         Form::Jump(handler) if !is_below => (handler, address, 3),
+        Form::IndirectJump(handler) => (handler, address, 3),
         Form::Return(handler) => (handler, 0, 1),
         Form::Branch(near, far, waiting) => {
             let next = slot + 2;
@@ -152,6 +172,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
                 _ if is_near => near,
                 _ => far,
             };
+            place = if is_near && !waits { Place::Near } else { Place::Other };
             (handler, target as u16, 2)
         }
         Form::Modify(_) | Form::IndirectY(_) | Form::Absolute(..) | Form::AbsoluteStore(_) | Form::Jump(_) => {
@@ -162,8 +183,89 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
     if !cartridge.is_plain_in_bank(slot, length + 1) {
         return None;
     }
-    let continues = !matches!(form(opcode), Some(Form::Jump(_) | Form::Return(_)));
-    Some(Decoded { handler, operand, length: if continues { length } else { 0 } })
+    let continues = !matches!(form(opcode), Some(Form::Jump(_) | Form::IndirectJump(_) | Form::Return(_)));
+    Some(Decoded { opcode, handler, operand, length: if continues { length } else { 0 }, place })
+}
+
+/// The instructions that are compiled in pairs, one row per kind: opcodes, where the operand must be, type. A macro is
+/// called with the type.
+macro_rules! paired {
+    ($instruction:ident, $call:ident) => {
+        paired! { $instruction, $call:
+            [0x18 0x38 0x88 0x8a 0x98 0xa8 0xaa 0xc8 0xca 0xe8 0xea] _ => handlers::Implied<OPCODE>,
+            [0x0a 0x2a 0x4a 0x6a] _ => ModifyA<OPCODE>,
+            [0x09 0x29 0x49 0x69 0xa0 0xa2 0xa9 0xc0 0xc9 0xe0 0xe9] _ => Read<mode::Immediate, OPCODE>,
+            [0x05 0x24 0x25 0x45 0x65 0xa4 0xa5 0xa6 0xc4 0xc5 0xe4 0xe5] Place::Ram => Read<mode::Ram, OPCODE>,
+            [0x75 0xb5] _ => Read<mode::ZeroPageX, OPCODE>,
+            [0xb1] _ => Read<mode::IndirectY, OPCODE>,
+            [0xb9] Place::Program => Read<mode::RomY, OPCODE>,
+            [0xbd] Place::Program => Read<mode::RomX, OPCODE>,
+            [0x06 0x46 0xc6 0xe6] _ => handlers::Modify<OPCODE>,
+            [0x84 0x85 0x86] Place::Ram => StoreRam<OPCODE>,
+        }
+    };
+    ($instruction:ident, $call:ident: $([$($opcode:literal)*] $place:pat => $kind:ty,)*) => {
+        match ($instruction.opcode, $instruction.place) {
+            $($(($opcode, $place) => {
+                const OPCODE: u8 = $opcode;
+                $call!($kind)
+            })*)*
+            _ => None,
+        }
+    };
+}
+
+/// The handler of an instruction together with the one behind it, if programs often have the two.
+///
+/// Each instruction that needs no jump of its own is one that the host need not predict; and what a game executes in a
+/// frame has more jumps than a host remembers.
+fn pair(cartridge: &Cartridge, slot: usize, first: &Decoded) -> Option<Handler> {
+    let second = &decode(cartridge, slot + first.length)?;
+    macro_rules! before_second {
+        ($first:ty) => {
+            behind::<$first>(second)
+        };
+    }
+    if second.opcode == 0x85 && second.place == Place::Other {
+        return tia_store_behind(first, second.operand as u8);
+    }
+    match first.opcode {
+        0x85 if first.operand & 0xbf == 0x02 => behind::<Wsync>(second),
+        _ => paired!(first, before_second),
+    }
+}
+
+/// The handler of an instruction that one of a pair precedes.
+fn behind<P: Before>(second: &Decoded) -> Option<Handler> {
+    macro_rules! handler {
+        ($second:ty) => {
+            Some(P::handler::<$second>())
+        };
+    }
+    macro_rules! branches {
+        ($($opcode:literal)*) => {
+            match (second.opcode, second.place) {
+                $(($opcode, Place::Near) => handler!(handlers::Branch<$opcode, 1>),)*
+                _ => paired!(second, handler),
+            }
+        };
+    }
+    branches! { 0x10 0x30 0x50 0x70 0x90 0xb0 0xd0 0xf0 }
+}
+
+/// The handler of a load, or of a wait for the next line, and a store of A to a register of the TIA.
+fn tia_store_behind(first: &Decoded, register: u8) -> Option<Handler> {
+    Some(match (first.opcode, first.place) {
+        (0x25, Place::Ram) => store_tia::<Read<mode::Ram, 0x25>, 0x85>(register),
+        (0xa5, Place::Ram) => store_tia::<Read<mode::Ram, 0xa5>, 0x85>(register),
+        (0xa9, _) => store_tia::<Read<mode::Immediate, 0xa9>, 0x85>(register),
+        (0xb1, _) => store_tia::<Read<mode::IndirectY, 0xb1>, 0x85>(register),
+        (0xb5, _) => store_tia::<Read<mode::ZeroPageX, 0xb5>, 0x85>(register),
+        (0xb9, Place::Program) => store_tia::<Read<mode::RomY, 0xb9>, 0x85>(register),
+        (0xbd, Place::Program) => store_tia::<Read<mode::RomX, 0xbd>, 0x85>(register),
+        (0x85, Place::Other) if first.operand & 0xbf == 0x02 => store_tia::<Wsync, 0x85>(register),
+        _ => return None,
+    })
 }
 
 /// One row per form: opcodes, then the form; a handler is compiled for each opcode.
@@ -184,39 +286,41 @@ macro_rules! forms {
 #[rustfmt::skip]
 fn form(opcode: u8) -> Option<Form> {
     use Form::{
-        Absolute, AbsoluteIndexed, AbsoluteIndexedStore, AbsoluteStore, Branch, Immediate, Implied, IndirectY, Jump, Modify,
+        Absolute, AbsoluteIndexed, AbsoluteIndexedStore, AbsoluteStore, Branch, Immediate, Implied, IndirectJump, IndirectY, Jump, Modify,
         Return, Store, ZeroPage, ZeroPageIndexed,
     };
     forms! { opcode as OPCODE:
-        [0x18 0x38 0x88 0x8a 0x98 0x9a 0xa8 0xaa 0xba 0xc8 0xca 0xd8 0xe8 0xea 0xf8] => Implied(implied::<OPCODE>),
-        [0x0a 0x2a 0x4a 0x6a] => Implied(modify_a::<OPCODE>),
+        [0x18 0x38 0x88 0x8a 0x98 0x9a 0xa8 0xaa 0xb8 0xba 0xc8 0xca 0xd8 0xe8 0xea 0xf8] => Implied(one::<handlers::Implied<OPCODE>>),
+        [0x0a 0x2a 0x4a 0x6a] => Implied(one::<ModifyA<OPCODE>>),
         [0x08 0x48] => Implied(push::<OPCODE>),
         [0x28 0x68] => Implied(pull::<OPCODE>),
-        [0x09 0x29 0x49 0x69 0xa0 0xa2 0xa9 0xc0 0xc9 0xe0 0xe9] => Immediate(read::<mode::Immediate, OPCODE>),
+        [0x09 0x29 0x49 0x69 0xa0 0xa2 0xa9 0xc0 0xc9 0xe0 0xe9] => Immediate(one::<Read<mode::Immediate, OPCODE>>),
         [0x04 0x05 0x24 0x25 0x45 0x65 0xa4 0xa5 0xa6 0xa7 0xc4 0xc5 0xe4 0xe5]
-            => ZeroPage(read::<mode::Chip, OPCODE>, read::<mode::Ram, OPCODE>),
-        [0x15 0x35 0x55 0x75 0xb4 0xb5 0xd5 0xf5] => ZeroPageIndexed(read::<mode::ZeroPageX, OPCODE>),
-        [0xb6] => ZeroPageIndexed(read::<mode::ZeroPageY, OPCODE>),
-        [0x11 0x31 0x51 0x71 0xb1 0xb3 0xd1 0xf1] => IndirectY(read::<mode::IndirectY, OPCODE>),
+            => ZeroPage(one::<Read<mode::Chip, OPCODE>>, one::<Read<mode::Ram, OPCODE>>),
+        [0x15 0x35 0x55 0x75 0xb4 0xb5 0xd5 0xf5] => ZeroPageIndexed(one::<Read<mode::ZeroPageX, OPCODE>>),
+        [0xb6] => ZeroPageIndexed(one::<Read<mode::ZeroPageY, OPCODE>>),
+        [0x01 0x21 0x41 0x61 0xa1 0xc1 0xe1] => ZeroPageIndexed(one::<Read<mode::IndirectX, OPCODE>>),
+        [0x11 0x31 0x51 0x71 0xb1 0xb3 0xd1 0xf1] => IndirectY(one::<Read<mode::IndirectY, OPCODE>>),
         [0x0d 0x2c 0x2d 0x4d 0x6d 0xac 0xad 0xae 0xcd 0xed]
-            => Absolute(read::<mode::Rom, OPCODE>, read::<mode::Absolute, OPCODE>),
+            => Absolute(one::<Read<mode::Rom, OPCODE>>, one::<Read<mode::Absolute, OPCODE>>),
         [0x1d 0x3d 0x5d 0x7d 0xbc 0xbd 0xdd 0xfd]
-            => AbsoluteIndexed(read::<mode::RomX, OPCODE>, read::<mode::AbsoluteX, OPCODE>),
+            => AbsoluteIndexed(one::<Read<mode::RomX, OPCODE>>, one::<Read<mode::AbsoluteX, OPCODE>>),
         [0x19 0x39 0x59 0x79 0xb9 0xbe 0xd9 0xf9]
-            => AbsoluteIndexed(read::<mode::RomY, OPCODE>, read::<mode::AbsoluteY, OPCODE>),
-        [0x84 0x85 0x86] => Store(store_tia_handler::<OPCODE>, store_ram::<OPCODE>),
+            => AbsoluteIndexed(one::<Read<mode::RomY, OPCODE>>, one::<Read<mode::AbsoluteY, OPCODE>>),
+        [0x84 0x85 0x86] => Store(store_tia::<Nothing, OPCODE>, one::<StoreRam<OPCODE>>),
         [0x94 0x95 0x96] => ZeroPageIndexed(store_low::<OPCODE>),
         [0x8c 0x8d 0x8e] => AbsoluteStore(store_low::<OPCODE>),
         [0x91] => IndirectY(store_indexed::<OPCODE>),
         [0x99 0x9d] => AbsoluteIndexedStore(store_indexed::<OPCODE>),
-        [0x06 0x26 0x46 0x66 0xc6 0xc7 0xe6] => Modify(modify::<OPCODE>),
-        [0xd6 0xf6] => ZeroPageIndexed(modify::<OPCODE>),
+        [0x06 0x26 0x46 0x66 0xc6 0xc7 0xe6] => Modify(one::<handlers::Modify<OPCODE>>),
+        [0x16 0x36 0x56 0x76 0xd6 0xf6] => ZeroPageIndexed(one::<handlers::Modify<OPCODE>>),
         [0x4c] => Jump(jmp),
+        [0x6c] => IndirectJump(jmp_indirect),
         [0x20] => Jump(jsr),
         [0x60] => Return(rts),
         // BPL also leaves a loop waiting for the timer at values above 127.
-        [0x10 0xd0] => Branch(branch::<OPCODE, 1>, branch::<OPCODE, 2>, Some(timer_loop::<OPCODE>)),
-        [0x30 0x50 0x70 0x90 0xb0 0xf0] => Branch(branch::<OPCODE, 1>, branch::<OPCODE, 2>, None),
+        [0x10 0xd0] => Branch(one::<handlers::Branch<OPCODE, 1>>, one::<handlers::Branch<OPCODE, 2>>, Some(timer_loop::<OPCODE>)),
+        [0x30 0x50 0x70 0x90 0xb0 0xf0] => Branch(one::<handlers::Branch<OPCODE, 1>>, one::<handlers::Branch<OPCODE, 2>>, None),
     }
 }
 

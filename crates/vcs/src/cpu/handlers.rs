@@ -1,12 +1,15 @@
 //! Decoded instructions, as threaded code: each is a function that ends by calling that of the next instruction.
 //!
 //! An optimised build makes a jump of such a last call, so there is no loop and no stack frame, and the host predicts the
-//! jump behind each kind of instruction by itself. Nothing depends on that: [`run_decoded`] ends after [`BURST`]
+//! jump behind each kind of instruction by itself. Instructions that often follow one another have one handler, without a
+//! jump between them ([`super::decode`] chooses it where the first of them begins). Nothing depends on that: [`run_decoded`] ends after [`BURST`]
 //! instructions at the next jump of the program, which bounds the stack of a build that keeps the calls.
 //!
 //! Instructions here have no hidden side effects: they access plain bytes of the program and RAM, or one chip register
 //! whose address was known at decoding. If an address computed at run time is any other, the instruction is not started
 //! but left to [`super::interpreter`].
+
+use std::marker::PhantomData;
 
 use super::decode::{BASE_CYCLES, Program};
 use super::interpreter::{Resume, STOPPED};
@@ -100,6 +103,72 @@ fn at_cycle(cycle: u64, time: u64) -> u64 {
     (cycle << COUNT_BITS) | (time % ONE_CYCLE)
 }
 
+/// An instruction that others can be executed behind.
+pub(super) trait Instruction {
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit;
+}
+
+/// What is executed behind an instruction.
+pub(super) trait Behind {
+    fn run(board: &mut Board, program: &Program, slot: usize, time: u64) -> Exit;
+}
+
+/// Whatever the program has there.
+struct Any;
+
+impl Behind for Any {
+    #[inline(always)]
+    fn run(board: &mut Board, program: &Program, slot: usize, time: u64) -> Exit {
+        next(board, program, slot, time)
+    }
+}
+
+/// An instruction known when the program was decoded, so that there is no jump to it.
+struct Known<I>(PhantomData<I>);
+
+impl<I: Instruction> Behind for Known<I> {
+    #[inline(always)]
+    fn run(board: &mut Board, program: &Program, slot: usize, time: u64) -> Exit {
+        let (_, slot, operand) = program.at(slot);
+        I::execute::<Any>(board, program, slot, time, operand)
+    }
+}
+
+/// The handler of one instruction.
+pub(super) fn one<I: Instruction>(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit {
+    I::execute::<Any>(board, program, slot, time, operand)
+}
+
+/// The handler of an instruction and the one behind it.
+fn two<I: Instruction, J: Instruction>(
+    board: &mut Board,
+    program: &Program,
+    slot: usize,
+    time: u64,
+    operand: u16,
+) -> Exit {
+    I::execute::<Known<J>>(board, program, slot, time, operand)
+}
+
+/// What a handler executes before an instruction.
+pub(super) trait Before {
+    fn handler<J: Instruction>() -> Handler;
+}
+
+pub(super) struct Nothing;
+
+impl Before for Nothing {
+    fn handler<J: Instruction>() -> Handler {
+        one::<J>
+    }
+}
+
+impl<I: Instruction> Before for I {
+    fn handler<J: Instruction>() -> Handler {
+        two::<I, J>
+    }
+}
+
 /// Leaves the instruction to the interpreter.
 pub(super) fn interpreted(_: &mut Board, _: &Program, slot: usize, time: u64, _: u16) -> Exit {
     Exit { slot, time }
@@ -107,7 +176,7 @@ pub(super) fn interpreted(_: &mut Board, _: &Program, slot: usize, time: u64, _:
 
 /// Where an instruction finds its operand.
 pub(super) mod mode {
-    use super::{Board, cycle, indexed, indexed_rom, zero_page};
+    use super::{Board, cycle, indexed, indexed_pointer, indexed_rom, zero_page};
 
     pub(crate) trait Mode {
         /// Bytes of the instruction.
@@ -149,6 +218,8 @@ pub(super) mod mode {
         RomY, 3: |board, _time, operand| Some(indexed_rom(board, operand, board.registers.y));
         AbsoluteX, 3: |board, _time, operand| indexed(board, operand, board.registers.x);
         AbsoluteY, 3: |board, _time, operand| indexed(board, operand, board.registers.y);
+        /// Through one of several pointers, which must be in RAM.
+        IndirectX, 2: |board, _time, operand| indexed_pointer(board, operand);
         /// Through a pointer in RAM.
         IndirectY, 2: |board, _time, operand| indexed(board, board.ram.pointer(operand), board.registers.y);
     }
@@ -176,6 +247,15 @@ fn indexed(board: &Board, base: u16, index: u8) -> Option<(u8, u64)> {
     board.peek(address).map(|byte| (byte, crossing(base, address)))
 }
 
+#[inline(always)]
+fn indexed_pointer(board: &Board, operand: u16) -> Option<(u8, u64)> {
+    let pointer = (operand as u8).wrapping_add(board.registers.x);
+    // The pointer's high byte does not wrap within the zero page.
+    let is_in_ram = (0x80..0xff).contains(&pointer);
+    let byte = if is_in_ram { board.peek(board.ram.pointer(pointer.into())) } else { None };
+    byte.map(|byte| (byte, 0))
+}
+
 /// [`ONE_CYCLE`] if an indexed address is in the page after its base.
 #[inline(always)]
 fn crossing(base: u16, address: u16) -> u64 {
@@ -183,19 +263,18 @@ fn crossing(base: u16, address: u16) -> u64 {
 }
 
 /// An instruction that reads one byte.
-pub(super) fn read<M: mode::Mode, const OPCODE: u8>(
-    board: &mut Board,
-    program: &Program,
-    slot: usize,
-    time: u64,
-    operand: u16,
-) -> Exit {
-    let after = time + const { duration(OPCODE) };
-    let Some((byte, crossing)) = M::read(board, after, operand) else {
-        return Exit { slot, time };
-    };
-    use_operand::<OPCODE>(&mut board.registers, byte);
-    next(board, program, slot + M::LENGTH, after + crossing)
+pub(super) struct Read<M, const OPCODE: u8>(PhantomData<M>);
+
+impl<M: mode::Mode, const OPCODE: u8> Instruction for Read<M, OPCODE> {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit {
+        let after = time + const { duration(OPCODE) };
+        let Some((byte, crossing)) = M::read(board, after, operand) else {
+            return Exit { slot, time };
+        };
+        use_operand::<OPCODE>(&mut board.registers, byte);
+        B::run(board, program, slot + M::LENGTH, after + crossing)
+    }
 }
 
 /// What a read instruction does: the high bits of the opcode select it, the low two bits its group.
@@ -221,34 +300,32 @@ fn use_operand<const OPCODE: u8>(registers: &mut Registers, m: u8) {
 }
 
 /// A read-modify-write of RAM in the zero page; with X added if the opcode says so.
-pub(super) fn modify<const OPCODE: u8>(
-    board: &mut Board,
-    program: &Program,
-    slot: usize,
-    time: u64,
-    operand: u16,
-) -> Exit {
-    let is_indexed = OPCODE & 0x10 != 0;
-    let address = if is_indexed { u16::from((operand as u8).wrapping_add(board.registers.x)) } else { operand };
-    if is_indexed && address < 0x80 {
-        return Exit { slot, time };
+pub(super) struct Modify<const OPCODE: u8>;
+
+impl<const OPCODE: u8> Instruction for Modify<OPCODE> {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit {
+        let is_indexed = OPCODE & 0x10 != 0;
+        let address = if is_indexed { u16::from((operand as u8).wrapping_add(board.registers.x)) } else { operand };
+        if is_indexed && address < 0x80 {
+            return Exit { slot, time };
+        }
+        let changed = modified::<OPCODE>(&mut board.registers, board.ram.get(address));
+        board.ram.set(address, changed);
+        B::run(board, program, slot + 2, time + const { duration(OPCODE) })
     }
-    let changed = modified::<OPCODE>(&mut board.registers, board.ram.get(address));
-    board.ram.set(address, changed);
-    next(board, program, slot + 2, time + const { duration(OPCODE) })
 }
 
 /// A shift or rotation of A.
-pub(super) fn modify_a<const OPCODE: u8>(
-    board: &mut Board,
-    program: &Program,
-    slot: usize,
-    time: u64,
-    _operand: u16,
-) -> Exit {
-    let a = board.registers.a;
-    board.registers.a = modified::<OPCODE>(&mut board.registers, a);
-    next(board, program, slot + 1, time + const { duration(OPCODE) })
+pub(super) struct ModifyA<const OPCODE: u8>;
+
+impl<const OPCODE: u8> Instruction for ModifyA<OPCODE> {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, _operand: u16) -> Exit {
+        let a = board.registers.a;
+        board.registers.a = modified::<OPCODE>(&mut board.registers, a);
+        B::run(board, program, slot + 1, time + const { duration(OPCODE) })
+    }
 }
 
 #[inline(always)]
@@ -266,33 +343,33 @@ fn modified<const OPCODE: u8>(registers: &mut Registers, m: u8) -> u8 {
 }
 
 /// An instruction without operand that only changes registers.
-pub(super) fn implied<const OPCODE: u8>(
-    board: &mut Board,
-    program: &Program,
-    slot: usize,
-    time: u64,
-    _operand: u16,
-) -> Exit {
-    let registers = &mut board.registers;
-    match OPCODE {
-        0x18 => registers.carry = false,
-        0x38 => registers.carry = true,
-        0xd8 => registers.decimal = false,
-        0xf8 => registers.decimal = true,
-        0x88 => registers.y = registers.dec(registers.y),
-        0xc8 => registers.y = registers.inc(registers.y),
-        0xca => registers.x = registers.dec(registers.x),
-        0xe8 => registers.x = registers.inc(registers.x),
-        0x8a => registers.lda(registers.x),
-        0x98 => registers.lda(registers.y),
-        0xa8 => registers.ldy(registers.a),
-        0xaa => registers.ldx(registers.a),
-        0x9a => registers.s = registers.x,
-        0xba => registers.ldx(registers.s),
-        0xea => {}
-        _ => unreachable!(),
+pub(super) struct Implied<const OPCODE: u8>;
+
+impl<const OPCODE: u8> Instruction for Implied<OPCODE> {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, _operand: u16) -> Exit {
+        let registers = &mut board.registers;
+        match OPCODE {
+            0x18 => registers.carry = false,
+            0x38 => registers.carry = true,
+            0xb8 => registers.overflow = false,
+            0xd8 => registers.decimal = false,
+            0xf8 => registers.decimal = true,
+            0x88 => registers.y = registers.dec(registers.y),
+            0xc8 => registers.y = registers.inc(registers.y),
+            0xca => registers.x = registers.dec(registers.x),
+            0xe8 => registers.x = registers.inc(registers.x),
+            0x8a => registers.lda(registers.x),
+            0x98 => registers.lda(registers.y),
+            0xa8 => registers.ldy(registers.a),
+            0xaa => registers.ldx(registers.a),
+            0x9a => registers.s = registers.x,
+            0xba => registers.ldx(registers.s),
+            0xea => {}
+            _ => unreachable!(),
+        }
+        B::run(board, program, slot + 1, time + const { duration(OPCODE) })
     }
-    next(board, program, slot + 1, time + const { duration(OPCODE) })
 }
 
 /// The register that a store instruction stores: the low two bits of the opcode select it.
@@ -306,31 +383,29 @@ fn stored<const OPCODE: u8>(registers: &Registers) -> u8 {
 }
 
 /// A store to RAM in the zero page.
-pub(super) fn store_ram<const OPCODE: u8>(
-    board: &mut Board,
-    program: &Program,
-    slot: usize,
-    time: u64,
-    operand: u16,
-) -> Exit {
-    board.ram.set(operand, stored::<OPCODE>(&board.registers));
-    next(board, program, slot + 2, time + const { duration(OPCODE) })
+pub(super) struct StoreRam<const OPCODE: u8>;
+
+impl<const OPCODE: u8> Instruction for StoreRam<OPCODE> {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit {
+        board.ram.set(operand, stored::<OPCODE>(&board.registers));
+        B::run(board, program, slot + 2, time + const { duration(OPCODE) })
+    }
 }
 
 /// A store to a register of the TIA.
-pub(super) fn store_tia<const OPCODE: u8, const REGISTER: u8>(
-    board: &mut Board,
-    program: &Program,
-    slot: usize,
-    time: u64,
-    _operand: u16,
-) -> Exit {
-    let (slot, time) = (slot + 2, time + const { duration(OPCODE) });
-    let value = stored::<OPCODE>(&board.registers);
-    if board.tia.absorbs::<REGISTER>(value, cycle(time)) {
-        next(board, program, slot, time)
-    } else {
-        change_tia::<REGISTER>(board, program, slot, time, value.into())
+pub(super) struct StoreTia<const OPCODE: u8, const REGISTER: u8>;
+
+impl<const OPCODE: u8, const REGISTER: u8> Instruction for StoreTia<OPCODE, REGISTER> {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, _operand: u16) -> Exit {
+        let (slot, time) = (slot + 2, time + const { duration(OPCODE) });
+        let value = stored::<OPCODE>(&board.registers);
+        if board.tia.absorbs::<REGISTER>(value, cycle(time)) {
+            B::run(board, program, slot, time)
+        } else {
+            change_tia::<REGISTER>(board, program, slot, time, value.into())
+        }
     }
 }
 
@@ -341,32 +416,42 @@ fn change_tia<const REGISTER: u8>(board: &mut Board, program: &Program, slot: us
     after(effect, board, program, slot, time)
 }
 
-/// The handler of a store to a register of the TIA. Registers of sound and those that do not exist have no effect.
-pub(super) fn store_tia_handler<const OPCODE: u8>(register: u8) -> Handler {
+/// A store to WSYNC: waits for the next line.
+pub(super) struct Wsync;
+
+impl Instruction for Wsync {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, _operand: u16) -> Exit {
+        let time = time + const { duration(0x85) };
+        match board.tia.write_wsync(cycle(time)) {
+            Some(line) => B::run(board, program, slot + 2, at_cycle(line, time)),
+            None => last_wsync(board, program, slot + 2, time, 0),
+        }
+    }
+}
+
+/// A store to WSYNC that may end the frame; the next instruction is at the slot.
+#[inline(never)]
+fn last_wsync(board: &mut Board, program: &Program, slot: usize, time: u64, _operand: u16) -> Exit {
+    let effect = board.write_chip(0x02, 0, cycle(time), WriteKind::Single);
+    after(effect, board, program, slot, time)
+}
+
+/// The handler of a store to a register of the TIA, behind what precedes it. Registers of sound and those that do not
+/// exist have no effect.
+pub(super) fn store_tia<P: Before, const OPCODE: u8>(register: u8) -> Handler {
     macro_rules! handlers {
         ($($register:literal)*) => {
             match register & 0x3f {
-                0x02 => wsync,
-                $($register => store_tia::<OPCODE, $register>,)*
-                _ => store_tia::<OPCODE, NO_REGISTER>,
+                0x02 => P::handler::<Wsync>(),
+                $($register => P::handler::<StoreTia<OPCODE, $register>>(),)*
+                _ => P::handler::<StoreTia<OPCODE, NO_REGISTER>>(),
             }
         };
     }
     handlers! {
         0x00 0x01 0x04 0x05 0x06 0x07 0x08 0x09 0x0a 0x0b 0x0c 0x0d 0x0e 0x0f 0x10 0x11 0x12 0x13 0x14 0x1b 0x1c 0x1d 0x1e 0x1f
         0x20 0x21 0x22 0x23 0x24 0x25 0x26 0x27 0x28 0x29 0x2a 0x2b 0x2c
-    }
-}
-
-/// A store to WSYNC: waits for the next line.
-fn wsync(board: &mut Board, program: &Program, slot: usize, time: u64, _operand: u16) -> Exit {
-    let time = time + const { duration(0x85) };
-    match board.tia.write_wsync(cycle(time)) {
-        Some(line) => next(board, program, slot + 2, at_cycle(line, time)),
-        None => {
-            let effect = board.write_chip(0x02, 0, cycle(time), WriteKind::Single);
-            after(effect, board, program, slot + 2, time)
-        }
     }
 }
 
@@ -434,17 +519,16 @@ fn is_taken<const OPCODE: u8>(registers: &Registers) -> bool {
 }
 
 /// A branch; taken, it takes so many cycles more.
-pub(super) fn branch<const OPCODE: u8, const TAKEN: u64>(
-    board: &mut Board,
-    program: &Program,
-    slot: usize,
-    time: u64,
-    operand: u16,
-) -> Exit {
-    if is_taken::<OPCODE>(&board.registers) {
-        jump(board, program, usize::from(operand), time + const { duration(OPCODE) + TAKEN * ONE_CYCLE })
-    } else {
-        next(board, program, slot + 2, time + const { duration(OPCODE) })
+pub(super) struct Branch<const OPCODE: u8, const TAKEN: u64>;
+
+impl<const OPCODE: u8, const TAKEN: u64> Instruction for Branch<OPCODE, TAKEN> {
+    #[inline(always)]
+    fn execute<B: Behind>(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit {
+        if is_taken::<OPCODE>(&board.registers) {
+            jump(board, program, usize::from(operand), time + const { duration(OPCODE) + TAKEN * ONE_CYCLE })
+        } else {
+            B::run(board, program, slot + 2, time + const { duration(OPCODE) })
+        }
     }
 }
 
@@ -468,6 +552,17 @@ pub(super) fn timer_loop<const OPCODE: u8>(
 
 pub(super) fn jmp(board: &mut Board, program: &Program, _slot: usize, time: u64, operand: u16) -> Exit {
     jump_to(board, program, operand, time + const { duration(0x4c) })
+}
+
+/// A jump through a pointer, to the program.
+pub(super) fn jmp_indirect(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit {
+    let behind = (operand & 0xff00) | (operand.wrapping_add(1) & 0xff);
+    match (board.peek(operand), board.peek(behind)) {
+        (Some(low), Some(high)) if high & 0x10 != 0 => {
+            jump_to(board, program, u16::from_le_bytes([low, high]), time + const { duration(0x6c) })
+        }
+        _ => Exit { slot, time },
+    }
 }
 
 pub(super) fn jsr(board: &mut Board, program: &Program, slot: usize, time: u64, operand: u16) -> Exit {
@@ -513,7 +608,7 @@ pub(super) fn push<const OPCODE: u8>(
     write_low(address, value, board, program, slot + 1, time + const { duration(OPCODE) })
 }
 
-/// PLP or PLA, from RAM.
+/// PLP or PLA. The byte above the pulled one is read first.
 pub(super) fn pull<const OPCODE: u8>(
     board: &mut Board,
     program: &Program,
@@ -521,16 +616,20 @@ pub(super) fn pull<const OPCODE: u8>(
     time: u64,
     _operand: u16,
 ) -> Exit {
+    let time = time + const { duration(OPCODE) };
     let s = board.registers.s;
-    if !(0x80..0xff).contains(&s) {
-        return Exit { slot, time };
-    }
-    board.registers.s = s + 1;
-    let byte = board.ram.get(u16::from(s + 1));
+    let pulled = s.wrapping_add(1);
+    board.registers.s = pulled;
+    let byte = if (0x80..0xff).contains(&s) {
+        board.ram.get(u16::from(pulled))
+    } else {
+        let above = board.read(0x100 | u16::from(s), cycle(time), OPCODE);
+        board.read(0x100 | u16::from(pulled), cycle(time), above)
+    };
     if OPCODE == 0x28 {
         board.registers.set_status(byte)
     } else {
         board.registers.lda(byte)
     }
-    next(board, program, slot + 1, time + const { duration(OPCODE) })
+    next(board, program, slot + 1, time)
 }

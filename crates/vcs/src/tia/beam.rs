@@ -91,8 +91,15 @@ impl Tia {
         if clock < self.next_draw {
             return;
         }
+        let wants_pixels = canvas.wants_pixels();
+        let ends_quietly = !wants_pixels && self.ends_quietly();
+        // The masks of a line that repeats, or is not shown, cannot set a latch.
+        if ends_quietly && (self.collisions_repeat || self.is_blanked()) {
+            self.skip_to(clock);
+            return;
+        }
         let possible = self.possible_latches();
-        if !canvas.wants_pixels() && self.is_idle(possible) {
+        if ends_quietly && possible & !self.latches == 0 {
             self.skip_to(clock);
             return;
         }
@@ -113,13 +120,12 @@ impl Tia {
         }
     }
 
-    /// Whether lines drawn without pixels would change nothing.
+    /// Whether the end of a line changes nothing.
     #[inline]
-    fn is_idle(&self, possible: u16) -> bool {
-        let quiet_ends = (self.ctrlpf & 1 != 0) == self.reflect_playfield
+    fn ends_quietly(&self) -> bool {
+        (self.ctrlpf & 1 != 0) == self.reflect_playfield
             && self.suppressed == [false; 2]
-            && self.cosmic_ark == CosmicArk::Off;
-        quiet_ends && (possible & !self.latches == 0 || self.collisions_repeat || self.is_blanked())
+            && self.cosmic_ark == CosmicArk::Off
     }
 
     /// Advances to a clock, not before `next_draw`, without drawing.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, SupportsIndex, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -18,6 +19,28 @@ if TYPE_CHECKING:
 
 EnvState = _native.LaneState
 """The state of one environment of a vector, from `AtariVectorEnv.clone_state`: exact, picklable."""
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+_Method = Callable[Concatenate["AtariVectorEnv", _Parameters], _Result]
+
+
+def _one_thread_at_a_time(method: _Method[_Parameters, _Result]) -> _Method[_Parameters, _Result]:
+    """Says what happened if a second thread calls the vector while it works without the interpreter's lock."""
+
+    @wraps(method)
+    def call(self: AtariVectorEnv, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        try:
+            return method(self, *args, **kwargs)
+        except RuntimeError as error:
+            if "borrowed" not in str(error):
+                raise
+            raise RuntimeError(
+                f"another thread is in this vector, so {method.__name__} was not begun; "
+                "use a vector from one thread at a time, or make one for each"
+            ) from None
+
+    return call
 
 
 class AtariVectorEnv(VectorEnv):
@@ -131,6 +154,7 @@ class AtariVectorEnv(VectorEnv):
         # The environments that the next actions are for, in asynchronous use.
         self._received: np.ndarray | None = None
 
+    @_one_thread_at_a_time
     def reset(
         self, *, seed: int | Sequence[int | None] | np.ndarray | None = None, options: dict[str, Any] | None = None
     ) -> tuple[_native._Bytes, dict[str, Any]]:
@@ -153,6 +177,7 @@ class AtariVectorEnv(VectorEnv):
         observations, _, _, _, info = self.recv()
         return observations, info
 
+    @_one_thread_at_a_time
     def step(self, actions: ArrayLike) -> _native._Batch:
         """One step of every environment (with `batch_size`, of those that were received last)."""
         if self.batch_size == self.num_envs:
@@ -160,6 +185,7 @@ class AtariVectorEnv(VectorEnv):
         self.send(actions)
         return self.recv()
 
+    @_one_thread_at_a_time
     def send(self, actions: ArrayLike, env_ids: Sequence[int] | np.ndarray | None = None) -> None:
         """Begins a step of the environments that were received last, or of those named; `recv` has the results."""
         if env_ids is None:
@@ -169,29 +195,35 @@ class AtariVectorEnv(VectorEnv):
         ids = [self._env(env) for env in env_ids]
         self._vector.send(ids, self._actions(actions, len(ids)))
 
+    @_one_thread_at_a_time
     def recv(self) -> _native._Batch:
         """Waits until `batch_size` environments are ready, and returns them sorted by `info["env_id"]`."""
         batch = self._vector.receive(self.batch_size)
         self._received = batch[4]["env_id"]
         return batch
 
+    @_one_thread_at_a_time
     def clone_state(self, env: int) -> EnvState:
         """The state of one environment."""
         return self._vector.clone_state(self._env(env))
 
+    @_one_thread_at_a_time
     def restore_state(self, env: int, state: EnvState) -> np.ndarray:
         """Restores the state of one environment and returns its observation."""
         self._vector.restore_state(self._env(env), state)
         return self._vector.observation(env)
 
+    @_one_thread_at_a_time
     def get_ram(self) -> np.ndarray:
         """The RAM of all environments, one row of 128 bytes each."""
         return self._vector.ram()
 
+    @_one_thread_at_a_time
     def get_action_meanings(self, env: int = 0) -> list[str]:
         """Names of the actions of an environment."""
         return self._vector.action_meanings(self._env(env))
 
+    @_one_thread_at_a_time
     def render(self) -> tuple[np.ndarray, ...]:
         """The screens of all environments in colour."""
         return tuple(self._vector.screen_rgb(env) for env in range(self.num_envs))

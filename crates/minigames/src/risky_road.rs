@@ -16,7 +16,7 @@ mod treasure;
 pub use lookahead::Lookahead;
 pub use shift::SHIFT_AFTER;
 pub use traffic::Difficulty;
-pub use treasure::{TRAIL, TREASURE};
+pub use treasure::{TOLL, TRAIL, TREASURE};
 
 use crate::picture::Colour;
 use crate::registry::{Family, KnownWorld, Made, SuitableNetwork, WorldName};
@@ -41,7 +41,7 @@ pub(crate) const FAMILY: Family = Family {
         KnownWorld { name: "risky-road/hard", description: "difficulty 8" },
         KnownWorld {
             name: "risky-road/treasure",
-            description: "a reward that only several exploratory choices in open stretches find",
+            description: "a reward behind a toll, found by exploring in open stretches; option toll=C",
         },
         KnownWorld {
             name: "risky-road/shift",
@@ -56,16 +56,29 @@ pub(crate) const FAMILY: Family = Family {
 };
 
 fn make(name: &WorldName<'_>, seed: u64) -> Made {
-    let mut after = SHIFT_AFTER;
-    let options: &[&'static str] = if name.variant == "shift" { &["after"] } else { &[] };
+    let (mut after, mut toll) = (SHIFT_AFTER, TOLL);
+    let options: &[&'static str] = match name.variant {
+        "treasure" => &["toll"],
+        "shift" => &["after"],
+        _ => &[],
+    };
     for (option, value) in name.options() {
-        if !options.contains(&option) {
-            return Err(name.unknown_option(option, options));
+        match option {
+            _ if !options.contains(&option) => return Err(name.unknown_option(option, options)),
+            "toll" => {
+                toll = name.value(option, value, "a reward that is given up, from 0 to 100")?;
+                if !(0.0..=100.0).contains(&toll) {
+                    return Err(name.bad_option(option, value, "a reward that is given up, from 0 to 100"));
+                }
+            }
+            _ => after = name.value(option, value, "a number of interactions")?,
         }
-        after = name.value(option, value, "a number of interactions")?;
     }
     Ok(match name.variant {
-        "treasure" => Box::new(MarkedRoad::new("risky-road/treasure".into(), Treasure::default(), seed)),
+        "treasure" => {
+            let option = if toll == TOLL { String::new() } else { format!(":toll={toll}") };
+            Box::new(MarkedRoad::new(format!("risky-road/treasure{option}"), Treasure::new(toll), seed))
+        }
         "shift" => {
             let option = if after == SHIFT_AFTER { String::new() } else { format!(":after={after}") };
             Box::new(MarkedRoad::new(format!("risky-road/shift{option}"), Shift::new(after), seed))

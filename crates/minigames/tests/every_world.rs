@@ -4,13 +4,14 @@ use proptest::prelude::*;
 use sane_env::{Action, Element, Environment, Stream};
 use sane_minigames::{known_worlds, make};
 
-const MORE: [&str; 7] = [
+const MORE: [&str; 8] = [
     "minatar/seaquest:sticky=0.3,ramping=off",
     "minatar/asterix:actions=minimal,limit=40",
     "deep-sea/2",
     "deep-sea-stochastic/5:mapping=3",
     "risky-road/1",
     "risky-road/9",
+    "risky-road/treasure:toll=0.25",
     "risky-road/shift:after=20",
 ];
 

@@ -106,7 +106,7 @@ impl MarkRule for Treasure {
 #[cfg(test)]
 mod tests {
     use super::super::marked_road::MarkedRoad;
-    use super::super::{RiskyRoad, Steering};
+    use super::super::Steering;
     use super::*;
     use sane_env::{Action, Environment, GroundTruth};
 

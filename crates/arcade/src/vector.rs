@@ -15,8 +15,10 @@ use sane_env::Mt19937;
 use sane_vcs::{RenderMode, SnapshotMismatch};
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How the games of a vector are presented. The default is that of ale-py's vector environment.
 #[derive(Debug, Clone, PartialEq)]
@@ -485,7 +487,20 @@ pub struct VectorEnv {
     /// A receiver alone cannot be shared between threads, and a vector should be.
     receiver: Mutex<Receiver<Delivery>>,
     sent: usize,
+    /// Calls so far; threads that stay awake for the next one watch it.
+    calls: Arc<AtomicU64>,
     process: u32,
+}
+
+/// How long a thread waits awake before it sleeps: about what waking it takes.
+const AWAKE: Duration = Duration::from_micros(50);
+
+/// Waits for a short while, awake.
+fn stay_awake_until(is_needed: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_needed() && start.elapsed() < AWAKE {
+        std::hint::spin_loop();
+    }
 }
 
 /// A lane that a thread has stepped; no lane if the thread failed.
@@ -521,7 +536,17 @@ impl VectorEnv {
             .map_err(|error| VectorError::Threads { threads, reason: error.to_string() })?;
         let (sender, receiver) = channel();
         let receiver = Mutex::new(receiver);
-        Ok(Self { settings, lanes, pool, threads, sender, receiver, sent: 0, process: std::process::id() })
+        Ok(Self {
+            settings,
+            lanes,
+            pool,
+            threads,
+            sender,
+            receiver,
+            sent: 0,
+            calls: Arc::default(),
+            process: std::process::id(),
+        })
     }
 
     pub fn settings(&self) -> &VectorSettings {
@@ -575,31 +600,42 @@ impl VectorEnv {
         Ok(self.on_all(observations, |i, lane| lane.step(actions[i] as usize)))
     }
 
-    /// Does `work` on all environments, which are present, and writes their observations. The caller's thread works, too: it
-    /// need not wait until another one has woken up.
+    /// Does `work` on all environments, which are present, and writes their observations. The caller's thread works, too, and
+    /// threads stay awake for a short while after their work: an environment's step takes not much longer than waking one.
     fn on_all<T: Default + Send>(
         &mut self,
         observations: &mut [u8],
         work: impl Fn(usize, &mut Lane) -> T + Sync,
     ) -> Vec<T> {
         let (threads, bytes) = (self.threads, self.settings.observation_bytes());
-        let mut results: Vec<T> = (0..self.lanes.len()).map(|_| T::default()).collect();
+        let count = self.lanes.len();
+        let mut results: Vec<T> = (0..count).map(|_| T::default()).collect();
         let jobs = self.lanes.iter_mut().zip(observations.chunks_exact_mut(bytes)).zip(&mut results).enumerate();
         let jobs = Mutex::new(jobs);
+        let left = AtomicUsize::new(count);
         let run = || {
             let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
             while let Some((i, ((lane, out), result))) = next() {
                 let lane = lane.as_mut().expect("all lanes are present");
                 *result = work(i, lane);
                 out.copy_from_slice(&lane.frames);
+                left.fetch_sub(1, Ordering::Release);
             }
         };
         match &self.pool {
             None => run(),
-            Some(pool) => pool.in_place_scope(|scope| {
-                (1..threads).for_each(|_| scope.spawn(|_| run()));
-                run();
-            }),
+            Some(pool) => {
+                let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+                pool.in_place_scope(|scope| {
+                    (1..threads).for_each(|_| scope.spawn(|_| run()));
+                    run();
+                    stay_awake_until(|| left.load(Ordering::Acquire) == 0);
+                });
+                for _ in 1..threads {
+                    let calls = Arc::clone(&self.calls);
+                    pool.spawn(move || stay_awake_until(|| calls.load(Ordering::Relaxed) != call));
+                }
+            }
         }
         results
     }

@@ -105,8 +105,8 @@ impl MarkRule for Treasure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::marked_road::MarkedRoad;
     use super::super::Steering;
+    use super::super::marked_road::MarkedRoad;
     use super::*;
     use sane_env::{Action, Environment, GroundTruth};
 

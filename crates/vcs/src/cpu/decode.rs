@@ -5,8 +5,8 @@
 //! window, addresses that switch banks, rare opcodes) is left to [`super::interpreter`].
 
 use super::handlers::{
-    self, Before, Handler, ModifyA, Nothing, Read, StoreRam, Wsync, interpreted, jmp, jmp_indirect, jsr, mode, one,
-    pull, push, rts, store_indexed, store_low, store_tia, timer_loop,
+    self, Alone, Before, Handler, ModifyA, Read, StoreRam, Wsync, interpreted, jmp, jmp_indirect, jsr, mode, one, pull,
+    push, rts, store_indexed, store_low, store_tia, timer_loop,
 };
 use crate::cartridge::{Cartridge, ROM_SIZE};
 
@@ -307,7 +307,7 @@ fn form(opcode: u8) -> Option<Form> {
             => AbsoluteIndexed(one::<Read<mode::RomX, OPCODE>>, one::<Read<mode::AbsoluteX, OPCODE>>),
         [0x19 0x39 0x59 0x79 0xb9 0xbe 0xd9 0xf9]
             => AbsoluteIndexed(one::<Read<mode::RomY, OPCODE>>, one::<Read<mode::AbsoluteY, OPCODE>>),
-        [0x84 0x85 0x86] => Store(store_tia::<Nothing, OPCODE>, one::<StoreRam<OPCODE>>),
+        [0x84 0x85 0x86] => Store(store_tia::<Alone, OPCODE>, one::<StoreRam<OPCODE>>),
         [0x94 0x95 0x96] => ZeroPageIndexed(store_low::<OPCODE>),
         [0x8c 0x8d 0x8e] => AbsoluteStore(store_low::<OPCODE>),
         [0x91] => IndirectY(store_indexed::<OPCODE>),

@@ -2,7 +2,7 @@
 //!
 //! An optimised build makes a jump of such a last call, so there is no loop and no stack frame, and the host predicts the
 //! jump behind each kind of instruction by itself. Instructions that often follow one another have one handler, without a
-//! jump between them ([`super::decode`] chooses it where the first of them begins). Nothing depends on that: [`run_decoded`] ends after [`BURST`]
+//! jump between them ([`super::decode`] chooses it where the first of them begins). Alone depends on that: [`run_decoded`] ends after [`BURST`]
 //! instructions at the next jump of the program, which bounds the stack of a build that keeps the calls.
 //!
 //! Instructions here have no hidden side effects: they access plain bytes of the program and RAM, or one chip register
@@ -155,9 +155,10 @@ pub(super) trait Before {
     fn handler<J: Instruction>() -> Handler;
 }
 
-pub(super) struct Nothing;
+/// Its handler executes no other instruction before it.
+pub(super) struct Alone;
 
-impl Before for Nothing {
+impl Before for Alone {
     fn handler<J: Instruction>() -> Handler {
         one::<J>
     }

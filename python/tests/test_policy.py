@@ -111,13 +111,15 @@ def test_a_callback_sees_the_progress_and_can_stop_and_raise(tmp_path):
         sane_rl.train("risky-road", "sane", steps=1_000_000, out=folder, callback=fail, progress=False)
 
 
-def test_ctrl_c_saves_the_run_and_raises(tmp_path):
+@pytest.mark.parametrize("inside", [False, True], ids=["between callbacks", "inside a callback"])
+def test_ctrl_c_saves_the_run_and_raises(tmp_path, inside):
     script = (
-        "import sane_rl, signal, sys\n"
+        "import sane_rl, signal, sys, time\n"
         # A process that was started in the background may have inherited that the signal is ignored.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def say(progress):\n"
         "    print('training', flush=True)\n"
+        f"    if {inside}: time.sleep(60)\n"
         "try: sane_rl.train('risky-road', 'sane', steps=10**8, out=sys.argv[1], callback=say, progress=False)\n"
         "except KeyboardInterrupt as stopped: print('stopped:', stopped)\n"
     )

@@ -91,22 +91,26 @@ fn supervised<T: Send>(
                 std::thread::sleep(POLL_INTERVAL);
                 if matches!(outcome, Ok(true)) && CALL_INTERVAL <= looked.elapsed() {
                     looked = Instant::now();
-                    outcome = Python::attach(|py| interrupted(py, after).and_then(|()| look(py)));
+                    outcome = Python::attach(|py| unless_interrupted(py, after, &mut look));
                     stop.store(!matches!(outcome, Ok(true)), Ordering::Relaxed);
                 }
             }
             let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             if matches!(outcome, Ok(true)) {
-                outcome = Python::attach(|py| interrupted(py, after).and_then(|()| look(py)));
+                outcome = Python::attach(|py| unless_interrupted(py, after, &mut look));
             }
             outcome.map(|_| done)
         })
     })
 }
 
-/// Whether Ctrl-C was pressed, as an exception that says what became of the work.
-fn interrupted(py: Python<'_>, after: &'static str) -> PyResult<()> {
-    py.check_signals().map_err(|error| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
+/// Calls `look` unless Ctrl-C was pressed. If it was, then or while `look` runs, the exception says what became of the work.
+fn unless_interrupted(
+    py: Python<'_>,
+    after: &'static str,
+    look: &mut impl FnMut(Python<'_>) -> PyResult<bool>,
+) -> PyResult<bool> {
+    py.check_signals().and_then(|()| look(py)).map_err(|error| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
         true => PyKeyboardInterrupt::new_err(after),
         false => error,
     })

@@ -197,3 +197,20 @@ def test_two_threads_at_once_are_safe_or_refused(boxing):
         "use a vector from one thread at a time, or make one for each"
     )
     assert "stepped" in outcomes and set(outcomes) <= {"stepped", refusal}
+
+
+def test_a_restored_environment_ends_its_episode_with_the_screens_of_its_own_past(roms):
+    # An episode that ends with a step shows the screens of the step before, which are part of the state.
+    def made(seed):
+        envs = sane_rl.AtariVectorEnv("boxing", 1, max_num_frames_per_episode=60, num_threads=1)
+        envs.reset(seed=seed)
+        return envs
+
+    original, other = made(1), made(2)
+    for action in [1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 6, 7, 8, 9]:
+        original.step([action])
+        other.step([17 - action])
+    other.restore_state(0, original.clone_state(0))
+    ends = [envs.step([3]) for envs in (original, other)]
+    assert all(truncated.all() for _, _, _, truncated, _ in ends)
+    assert (ends[0][0] == ends[1][0]).all()

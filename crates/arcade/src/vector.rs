@@ -178,6 +178,8 @@ pub struct LaneStep {
 pub struct LaneSnapshot {
     game: String,
     ale: AleSnapshot,
+    /// The screen before the last one.
+    previous: Vec<u8>,
     frames: Vec<u8>,
     starts: Mt19937,
     frames_at_start: u64,
@@ -389,6 +391,7 @@ impl Lane {
         LaneSnapshot {
             game: self.plays.game.name.to_owned(),
             ale: self.ale.snapshot(),
+            previous: self.previous.clone(),
             frames: self.frames.clone(),
             starts: self.starts.clone(),
             frames_at_start: self.frames_at_start,
@@ -401,6 +404,13 @@ impl Lane {
         if snapshot.game != expected {
             return Err(VectorError::OtherGame { lane, found: snapshot.game.clone(), expected });
         }
+        if snapshot.previous.len() != self.previous.len() {
+            return Err(VectorError::Setting {
+                what: "the screen of the state",
+                found: format!("{} pixels", snapshot.previous.len()),
+                expected: format!("the {} pixels of {expected}", self.previous.len()),
+            });
+        }
         if snapshot.frames.len() != self.frames.len() {
             return Err(VectorError::Setting {
                 what: "the observation of the state",
@@ -409,6 +419,7 @@ impl Lane {
             });
         }
         self.ale.restore(&snapshot.ale)?;
+        self.previous.copy_from_slice(&snapshot.previous);
         self.frames.copy_from_slice(&snapshot.frames);
         self.starts.clone_from(&snapshot.starts);
         self.frames_at_start = snapshot.frames_at_start.min(self.ale.episode_frame_number());

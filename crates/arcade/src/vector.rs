@@ -498,18 +498,18 @@ pub struct VectorEnv {
     /// A receiver alone cannot be shared between threads, and a vector should be.
     receiver: Mutex<Receiver<Delivery>>,
     sent: usize,
-    /// Calls so far; threads that stay awake for the next one watch it.
+    /// Calls so far; threads that spin until the next one read it.
     calls: Arc<AtomicU64>,
     process: u32,
 }
 
-/// How long a thread waits awake before it sleeps: about what waking it takes.
-const AWAKE: Duration = Duration::from_micros(50);
+/// How long a thread spins before it sleeps: about what waking it takes.
+const SPIN: Duration = Duration::from_micros(50);
 
-/// Waits for a short while, awake.
-fn stay_awake_until(is_needed: impl Fn() -> bool) {
+/// Spins until a condition holds, for a short while at most.
+fn spin_until(is_met: impl Fn() -> bool) {
     let start = Instant::now();
-    while !is_needed() && start.elapsed() < AWAKE {
+    while !is_met() && start.elapsed() < SPIN {
         std::hint::spin_loop();
     }
 }
@@ -612,7 +612,7 @@ impl VectorEnv {
     }
 
     /// Does `work` on all environments, which are present, and writes their observations. The caller's thread works, too, and
-    /// threads stay awake for a short while after their work: an environment's step takes not much longer than waking one.
+    /// threads spin for a short while after their work: an environment's step takes not much longer than waking one.
     fn on_all<T: Default + Send>(
         &mut self,
         observations: &mut [u8],
@@ -640,11 +640,11 @@ impl VectorEnv {
                 pool.in_place_scope(|scope| {
                     (1..threads).for_each(|_| scope.spawn(|_| run()));
                     run();
-                    stay_awake_until(|| left.load(Ordering::Acquire) == 0);
+                    spin_until(|| left.load(Ordering::Acquire) == 0);
                 });
                 for _ in 1..threads {
                     let calls = Arc::clone(&self.calls);
-                    pool.spawn(move || stay_awake_until(|| calls.load(Ordering::Relaxed) != call));
+                    pool.spawn(move || spin_until(|| calls.load(Ordering::Relaxed) != call));
                 }
             }
         }

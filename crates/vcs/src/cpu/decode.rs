@@ -88,12 +88,12 @@ struct Decoded {
     operand: u16,
     /// From this instruction to the one behind it; 0 if none is executed behind it.
     length: usize,
-    place: Place,
+    location: Location,
 }
 
 /// Where the operand is, as far as it decides between instructions of one opcode.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Location {
     /// In RAM in the zero page.
     Ram,
     /// In the program, whatever the index.
@@ -137,7 +137,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
     let zero_page = u16::from(low);
     let is_ram = 0x80 <= low;
     let is_below = address & 0x1000 == 0;
-    let mut place = if is_ram { Place::Ram } else { Place::Other };
+    let mut location = if is_ram { Location::Ram } else { Location::Other };
     let (handler, operand, length) = match form(opcode)? {
         Form::Implied(handler) => (handler, 0, 1),
         Form::Immediate(handler) | Form::ZeroPageIndexed(handler) => (handler, zero_page, 2),
@@ -150,7 +150,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
         Form::Absolute(rom, _) if cartridge.is_plain_address(address) => (rom, address, 3),
         Form::AbsoluteStore(handler) if is_below => (handler, address, 3),
         Form::AbsoluteIndexed(rom, _) if cartridge.is_plain_page(address) => {
-            place = Place::Program;
+            location = Location::Program;
             (rom, address, 3)
         }
         Form::AbsoluteIndexed(_, any) => (any, address, 3),
@@ -172,7 +172,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
                 _ if is_near => near,
                 _ => far,
             };
-            place = if is_near && !waits { Place::Near } else { Place::Other };
+            location = if is_near && !waits { Location::Near } else { Location::Other };
             (handler, target as u16, 2)
         }
         Form::Modify(_) | Form::IndirectY(_) | Form::Absolute(..) | Form::AbsoluteStore(_) | Form::Jump(_) => {
@@ -184,7 +184,7 @@ fn decode(cartridge: &Cartridge, slot: usize) -> Option<Decoded> {
         return None;
     }
     let continues = !matches!(form(opcode), Some(Form::Jump(_) | Form::IndirectJump(_) | Form::Return(_)));
-    Some(Decoded { opcode, handler, operand, length: if continues { length } else { 0 }, place })
+    Some(Decoded { opcode, handler, operand, length: if continues { length } else { 0 }, location })
 }
 
 /// The instructions that are compiled in pairs, one row per kind: opcodes, where the operand must be, type. A macro is
@@ -195,18 +195,18 @@ macro_rules! paired {
             [0x18 0x38 0x88 0x8a 0x98 0xa8 0xaa 0xc8 0xca 0xe8 0xea] _ => handlers::Implied<OPCODE>,
             [0x0a 0x2a 0x4a 0x6a] _ => ModifyA<OPCODE>,
             [0x09 0x29 0x49 0x69 0xa0 0xa2 0xa9 0xc0 0xc9 0xe0 0xe9] _ => Read<mode::Immediate, OPCODE>,
-            [0x05 0x24 0x25 0x45 0x65 0xa4 0xa5 0xa6 0xc4 0xc5 0xe4 0xe5] Place::Ram => Read<mode::Ram, OPCODE>,
+            [0x05 0x24 0x25 0x45 0x65 0xa4 0xa5 0xa6 0xc4 0xc5 0xe4 0xe5] Location::Ram => Read<mode::Ram, OPCODE>,
             [0x75 0xb5] _ => Read<mode::ZeroPageX, OPCODE>,
             [0xb1] _ => Read<mode::IndirectY, OPCODE>,
-            [0xb9] Place::Program => Read<mode::RomY, OPCODE>,
-            [0xbd] Place::Program => Read<mode::RomX, OPCODE>,
+            [0xb9] Location::Program => Read<mode::RomY, OPCODE>,
+            [0xbd] Location::Program => Read<mode::RomX, OPCODE>,
             [0x06 0x46 0xc6 0xe6] _ => handlers::Modify<OPCODE>,
-            [0x84 0x85 0x86] Place::Ram => StoreRam<OPCODE>,
+            [0x84 0x85 0x86] Location::Ram => StoreRam<OPCODE>,
         }
     };
-    ($instruction:ident, $call:ident: $([$($opcode:literal)*] $place:pat => $kind:ty,)*) => {
-        match ($instruction.opcode, $instruction.place) {
-            $($(($opcode, $place) => {
+    ($instruction:ident, $call:ident: $([$($opcode:literal)*] $location:pat => $kind:ty,)*) => {
+        match ($instruction.opcode, $instruction.location) {
+            $($(($opcode, $location) => {
                 const OPCODE: u8 = $opcode;
                 $call!($kind)
             })*)*
@@ -220,13 +220,16 @@ macro_rules! paired {
 /// Each instruction that needs no jump of its own is one that the host need not predict; and what a game executes in a
 /// frame has more jumps than a host remembers.
 fn pair(cartridge: &Cartridge, slot: usize, first: &Decoded) -> Option<Handler> {
+    if first.length == 0 {
+        return None;
+    }
     let second = &decode(cartridge, slot + first.length)?;
     macro_rules! before_second {
         ($first:ty) => {
             behind::<$first>(second)
         };
     }
-    if second.opcode == 0x85 && second.place == Place::Other {
+    if second.opcode == 0x85 && second.location == Location::Other {
         return tia_store_behind(first, second.operand as u8);
     }
     match first.opcode {
@@ -244,8 +247,8 @@ fn behind<P: Before>(second: &Decoded) -> Option<Handler> {
     }
     macro_rules! branches {
         ($($opcode:literal)*) => {
-            match (second.opcode, second.place) {
-                $(($opcode, Place::Near) => handler!(handlers::Branch<$opcode, 1>),)*
+            match (second.opcode, second.location) {
+                $(($opcode, Location::Near) => handler!(handlers::Branch<$opcode, 1>),)*
                 _ => paired!(second, handler),
             }
         };
@@ -255,15 +258,15 @@ fn behind<P: Before>(second: &Decoded) -> Option<Handler> {
 
 /// The handler of a load, or of a wait for the next line, and a store of A to a register of the TIA.
 fn tia_store_behind(first: &Decoded, register: u8) -> Option<Handler> {
-    Some(match (first.opcode, first.place) {
-        (0x25, Place::Ram) => store_tia::<Read<mode::Ram, 0x25>, 0x85>(register),
-        (0xa5, Place::Ram) => store_tia::<Read<mode::Ram, 0xa5>, 0x85>(register),
+    Some(match (first.opcode, first.location) {
+        (0x25, Location::Ram) => store_tia::<Read<mode::Ram, 0x25>, 0x85>(register),
+        (0xa5, Location::Ram) => store_tia::<Read<mode::Ram, 0xa5>, 0x85>(register),
         (0xa9, _) => store_tia::<Read<mode::Immediate, 0xa9>, 0x85>(register),
         (0xb1, _) => store_tia::<Read<mode::IndirectY, 0xb1>, 0x85>(register),
         (0xb5, _) => store_tia::<Read<mode::ZeroPageX, 0xb5>, 0x85>(register),
-        (0xb9, Place::Program) => store_tia::<Read<mode::RomY, 0xb9>, 0x85>(register),
-        (0xbd, Place::Program) => store_tia::<Read<mode::RomX, 0xbd>, 0x85>(register),
-        (0x85, Place::Other) if first.operand & 0xbf == 0x02 => store_tia::<Wsync, 0x85>(register),
+        (0xb9, Location::Program) => store_tia::<Read<mode::RomY, 0xb9>, 0x85>(register),
+        (0xbd, Location::Program) => store_tia::<Read<mode::RomX, 0xbd>, 0x85>(register),
+        (0x85, Location::Other) if first.operand & 0xbf == 0x02 => store_tia::<Wsync, 0x85>(register),
         _ => return None,
     })
 }

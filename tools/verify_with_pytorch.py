@@ -10,7 +10,9 @@ weights are built in full, one matrix per example, as the authors of the paper d
 nothing of the program's rank-one forms is used here. Compared are, step by step, Q(s, .), sigma(s), the target and the
 loss, and at the end every parameter. A difference is relative to the largest number of the tensor it belongs to.
 The movement of each parameter tensor (final minus initial) is compared as well, because parameters move little in ten
-steps: the relative norm of its error has to stay below a hundred times the tolerance.
+steps: the relative norm of its error has to stay below a hundred times the tolerance. All of it is computed in double
+precision. A hidden unit whose input is nearly 0 may be above it in one computation and below it in the other, and the derivative
+jumps there: where a trace fails, steps with such units are named.
 Agents with a KL term: the KL is torch.distributions' own, between the perturbed parameters' Gaussian and N(0, I), and its
 weight 2v^2/k is recomputed from the unperturbed action values and compared.
 
@@ -37,9 +39,16 @@ from safetensors import safe_open
 SMALLEST_SIGMA = 1e-6
 
 
+# The judge computes in double precision, so that a difference is the program's rounding and not its own.
+torch.set_default_dtype(torch.float64)
+
+
 def load(path):
+    def widened(tensor):
+        return tensor.double() if tensor.is_floating_point() else tensor
+
     with safe_open(path, "pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()
+        return {name: widened(file.get_tensor(name)) for name in file.keys()}, file.metadata()
 
 
 def with_prefix(tensors, prefix):
@@ -56,9 +65,16 @@ class Network:
         self.convolutions = config["network"]["convolutions"]
         self.full_scale = float(config["full_scale"])
         self.layers = len(config["network"]["hidden"]) + 1
+        self.kink = 1.0
+
+    def relu(self, x):
+        """ReLU of a dense layer. Remembers how near a unit came to the kink, relative to the layer's largest one."""
+        size = x.detach().abs()
+        self.kink = min(self.kink, (size.min() / size.max().clamp(min=1e-12)).item())
+        return F.relu(x)
 
     def hidden(self, states, prefix=""):
-        x = states.float() / self.full_scale
+        x = states.double() / self.full_scale
         for n, conv in enumerate(self.convolutions, 1):
             name = f"{prefix}conv{n}"
             x = F.relu(F.conv2d(x, self.p[f"{name}.weight"], self.p.get(f"{name}.bias"), stride=conv["stride"]))
@@ -75,7 +91,7 @@ class Network:
             w, b = weights(k)
             x = torch.bmm(w.expand(x.shape[0], -1, -1), x.unsqueeze(2)).squeeze(2) + b
             if k < self.layers:
-                x = F.relu(x)
+                x = self.relu(x)
         return x
 
     def clean(self, k):
@@ -116,7 +132,7 @@ class Network:
         if module["visit_counts"] or self.kind == "sane-counts":
             x = torch.cat([x, memory["visits"].log1p().unsqueeze(1)], 1)
         hidden = module["hidden"]
-        activation = {"relu": F.relu, "leaky-relu": F.leaky_relu, "tanh": torch.tanh}[module["activation"]]
+        activation = {"relu": self.relu, "leaky-relu": F.leaky_relu, "tanh": torch.tanh}[module["activation"]]
         for k in range(1, len(hidden) + 2):
             x = F.linear(x, self.p[f"sigma{k}.weight"], self.p[f"sigma{k}.bias"])
             if k <= len(hidden):
@@ -252,7 +268,7 @@ def verify(path, tolerance):
         optimiser = torch.optim.Adam(groups, lr=adam["learning_rate"],
                                      betas=(adam["beta_1"], adam["beta_2"]), eps=adam["epsilon"])
     bound = Bound(exploration)
-    verdict = Verdict(tolerance)
+    verdict, near_kinks = Verdict(tolerance), []
     heads = exploration.get("heads", 1)
     for k in range(steps):
         step = with_prefix(tensors, f"step{k}.")
@@ -262,8 +278,11 @@ def verify(path, tolerance):
             q_next, _ = target.forward(step["next_states"], with_prefix(step, "target."), memory_next)
             # One set of action values per head: [batch, heads, actions].
             future = q_next.unflatten(1, (heads, -1)).max(2).values
-            value = step["rewards"].unsqueeze(1) + config["gamma"] * (1 - step["dones"].float().unsqueeze(1)) * future
+            value = step["rewards"].unsqueeze(1) + config["gamma"] * (1 - step["dones"].double().unsqueeze(1)) * future
+        online.kink = 1.0
         q, sigma = online.forward(step["states"], with_prefix(step, "online."), memory)
+        if online.kink < 0.1 * tolerance:
+            near_kinks.append(f"step {k}: {online.kink:.1e}")
         taken = q.unflatten(1, (heads, -1))[torch.arange(len(q)), :, step["actions"].long()]
         mask = step["weight"] if heads > 1 else torch.ones(len(q), 1)
         loss = (mask * (taken - value) ** 2).mean()
@@ -307,6 +326,8 @@ def verify(path, tolerance):
           f"(largest relative differences: {worst})")
     for failure in verdict.failures:
         print(f"  {failure}")
+    if verdict.failures and near_kinks:
+        print(f"  hidden units so near to ReLU's kink that rounding may take the other side of it: {', '.join(near_kinks)}")
     return not verdict.failures
 
 

@@ -224,7 +224,7 @@ mod tests {
             assert!(message(name).contains("must be"), "{name}: {}", message(name));
         }
         assert!(message("risky-road:lanes=4").contains("has no option"));
-        assert!(message("risky-road/treasure:after=4").contains("has no option"));
+        assert!(message("risky-road/treasure:before=4").contains("has no option"));
         assert!(message("risky-road/treasure:toll=-1").contains("from 0 to 100"));
         assert!(message("risky-road/treasure:toll=NaN").contains("from 0 to 100"));
         assert!(message("risky-road/shift:after=never").contains("a number of interactions"));

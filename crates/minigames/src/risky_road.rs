@@ -41,7 +41,7 @@ pub(crate) const FAMILY: Family = Family {
         KnownWorld { name: "risky-road/hard", description: "difficulty 8" },
         KnownWorld {
             name: "risky-road/treasure",
-            description: "a reward behind a toll, found by exploring in open stretches; option toll=C",
+            description: "a reward behind a toll, found by exploring in open stretches; options toll=C, after=N",
         },
         KnownWorld {
             name: "risky-road/shift",
@@ -56,9 +56,9 @@ pub(crate) const FAMILY: Family = Family {
 };
 
 fn make(name: &WorldName<'_>, seed: u64) -> Made {
-    let (mut after, mut toll) = (SHIFT_AFTER, TOLL);
+    let (mut after, mut toll) = (if name.variant == "shift" { SHIFT_AFTER } else { 0 }, TOLL);
     let options: &[&'static str] = match name.variant {
-        "treasure" => &["toll"],
+        "treasure" => &["toll", "after"],
         "shift" => &["after"],
         _ => &[],
     };
@@ -76,12 +76,13 @@ fn make(name: &WorldName<'_>, seed: u64) -> Made {
     }
     Ok(match name.variant {
         "treasure" => {
-            let option = if toll == TOLL { String::new() } else { format!(":toll={toll}") };
-            Box::new(MarkedRoad::new(format!("risky-road/treasure{option}"), Treasure::new(toll), seed))
+            let options = [(toll != TOLL).then(|| format!("toll={toll}")), (after != 0).then(|| format!("after={after}"))];
+            let world = world_name("risky-road/treasure", &options);
+            Box::new(MarkedRoad::new(world, Treasure::new(toll, after), seed))
         }
         "shift" => {
-            let option = if after == SHIFT_AFTER { String::new() } else { format!(":after={after}") };
-            Box::new(MarkedRoad::new(format!("risky-road/shift{option}"), Shift::new(after), seed))
+            let world = world_name("risky-road/shift", &[(after != SHIFT_AFTER).then(|| format!("after={after}"))]);
+            Box::new(MarkedRoad::new(world, Shift::new(after), seed))
         }
         variant => {
             let difficulty = if variant.is_empty() { Some(Difficulty::NORMAL) } else { Difficulty::parse(variant) };
@@ -90,6 +91,12 @@ fn make(name: &WorldName<'_>, seed: u64) -> Made {
             Box::new(RiskyRoad::new(difficulty, seed))
         }
     })
+}
+
+/// The name of a variant with the options that are not as usual.
+fn world_name(variant: &str, options: &[Option<String>]) -> String {
+    let options: Vec<&str> = options.iter().flatten().map(String::as_str).collect();
+    if options.is_empty() { variant.into() } else { format!("{variant}:{}", options.join(",")) }
 }
 
 pub const LANES: usize = 7;

@@ -11,7 +11,7 @@ const MORE: [&str; 8] = [
     "deep-sea-stochastic/5:mapping=3",
     "risky-road/1",
     "risky-road/9",
-    "risky-road/treasure:toll=0.25",
+    "risky-road/treasure:toll=0.25,after=1000",
     "risky-road/shift:after=20",
 ];
 

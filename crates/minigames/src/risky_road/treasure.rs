@@ -9,6 +9,10 @@
 //! The toll is what tells noise of one size everywhere from noise that knows where it is harmless. Noise on the action values
 //! changes an action if it is larger than what the action costs. Without a toll following the trail costs one row, and noise
 //! far too small to make a car crash finds the treasure; with it, noise that pays the toll also steers into traffic.
+//!
+//! A treasure that is there from the first interaction on is found by chance while tolls are not learned yet. With the option
+//! `after=N` trails end in another toll for N interactions, so that every driver learns to keep off them, and only then in the
+//! treasure.
 
 use super::LANES;
 use super::marked_road::MarkRule;
@@ -33,6 +37,10 @@ const ROWS_BEFORE: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Treasure {
     toll: f32,
+    /// Interactions before trails end in a treasure.
+    after: u64,
+    /// Since the world was made, over all episodes.
+    interactions: u64,
     /// Lanes of the newest trail, as bits, row by row.
     trail: [u8; TRAIL as usize],
     /// Rows followed without a miss.
@@ -47,8 +55,8 @@ pub(super) struct TrailRow {
 }
 
 impl Treasure {
-    pub fn new(toll: f32) -> Self {
-        Self { toll, trail: [0; TRAIL as usize], followed: 0 }
+    pub fn new(toll: f32, after: u64) -> Self {
+        Self { toll, after, interactions: 0, trail: [0; TRAIL as usize], followed: 0 }
     }
 }
 
@@ -61,7 +69,7 @@ impl MarkRule for Treasure {
     type Marks = TrailRow;
 
     fn begin_episode(&mut self) {
-        *self = Self::new(self.toll);
+        *self = Self { interactions: self.interactions, ..Self::new(self.toll, self.after) };
     }
 
     fn marks(&mut self, i: u32, stream: &mut Stream) -> TrailRow {
@@ -85,13 +93,14 @@ impl MarkRule for Treasure {
         self.followed = if self.followed + 1 == row.number { row.number } else { 0 };
         match (row.number, self.followed) {
             (1, _) => 0.0,
-            (_, TRAIL) => TREASURE + self.toll,
+            (_, TRAIL) if self.after <= self.interactions => TREASURE + self.toll,
             _ => -self.toll,
         }
     }
 
     fn is_valid(&self, other: &Self) -> bool {
-        self.followed <= TRAIL && self.toll == other.toll
+        let is_same = self.toll == other.toll && self.after == other.after;
+        is_same && self.followed <= TRAIL && self.interactions <= u64::MAX / 2
     }
 
     fn paint(&self, row: TrailRow, lane: Option<usize>, plane: usize) -> u8 {
@@ -100,6 +109,14 @@ impl MarkRule for Treasure {
             (1, Some(lane)) if self.followed != 0 => 1 << lane,
             _ => 0,
         }
+    }
+
+    fn tick(&mut self) {
+        self.interactions += 1;
+    }
+
+    fn settle(&mut self) {
+        self.interactions = self.interactions.max(self.after);
     }
 }
 
@@ -126,7 +143,7 @@ mod tests {
     /// Drives by the value of the next step: survival, less the toll. Noise of this size is added to the values of all
     /// actions: everywhere, or only where nothing is at risk.
     fn drive(noise_size: f64, only_where_harmless: bool) -> Drive {
-        let mut world = MarkedRoad::new("test".into(), Treasure::new(TOLL), 1);
+        let mut world = MarkedRoad::new("test".into(), Treasure::new(TOLL, 0), 1);
         let mut frame = vec![0; world.spec().frame.bytes()];
         let (mut starts, mut noise) = (Stream::named(1, "starts"), Stream::named(1, "noise"));
         world.reset(&mut starts, &mut frame).unwrap();
@@ -199,7 +216,7 @@ mod tests {
     fn a_trail_followed_from_its_mouth_pays_once_and_a_miss_ends_it() {
         let rows = [(1, 0b1110), (2, 0b1000), (3, 0b0100)].map(|(number, lanes)| TrailRow { lanes, number });
         let pays = |lanes: [usize; 3]| {
-            let mut rule = Treasure::new(TOLL);
+            let mut rule = Treasure::new(TOLL, 0);
             rows.iter().zip(lanes).map(|(&row, lane)| rule.pay(row, lane)).collect::<Vec<f32>>()
         };
         assert_eq!(pays([2, 3, 2]), [0.0, -TOLL, TREASURE + TOLL]);
@@ -209,8 +226,27 @@ mod tests {
     }
 
     #[test]
+    fn a_trail_ends_in_another_toll_until_there_is_a_treasure() {
+        let end = TrailRow { lanes: 0b0100, number: TRAIL };
+        let pay = |rule: &mut Treasure| {
+            rule.followed = TRAIL - 1;
+            rule.pay(end, 2)
+        };
+        let mut rule = Treasure::new(TOLL, 2);
+        for _ in 0..2 {
+            assert_eq!(pay(&mut rule), -TOLL);
+            rule.begin_episode();
+            rule.tick();
+        }
+        assert_eq!(pay(&mut rule), TREASURE + TOLL);
+        let mut settled = Treasure::new(TOLL, 1_000);
+        settled.settle();
+        assert_eq!(pay(&mut settled), TREASURE + TOLL);
+    }
+
+    #[test]
     fn a_trail_has_a_mouth_and_leaves_its_middle_once() {
-        let (mut rule, mut stream) = (Treasure::new(TOLL), Stream::named(3, "marks"));
+        let (mut rule, mut stream) = (Treasure::new(TOLL, 0), Stream::named(3, "marks"));
         let mut directions = [0; 2];
         for _ in 0..200 {
             let rows: Vec<TrailRow> = (0..8).map(|i| rule.marks(i, &mut stream)).collect();

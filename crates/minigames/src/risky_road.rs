@@ -76,7 +76,8 @@ fn make(name: &WorldName<'_>, seed: u64) -> Made {
     }
     Ok(match name.variant {
         "treasure" => {
-            let options = [(toll != TOLL).then(|| format!("toll={toll}")), (after != 0).then(|| format!("after={after}"))];
+            let options =
+                [(toll != TOLL).then(|| format!("toll={toll}")), (after != 0).then(|| format!("after={after}"))];
             let world = world_name("risky-road/treasure", &options);
             Box::new(MarkedRoad::new(world, Treasure::new(toll, after), seed))
         }

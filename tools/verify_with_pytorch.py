@@ -120,7 +120,7 @@ class Network:
 
     def sigma(self, h, memory):
         if self.kind == "sane-fixed":
-            return torch.full((h.shape[0], 1), self.exploration["sigma"])
+            return torch.full((h.shape[0], 1), self.exploration["sigma"] if self.exploration["learn_with_noise"] else 0.0)
         if self.kind == "sane-constant":
             return self.p["sigma"].clone().expand(h.shape[0], 1)  # The optimiser moves the parameter in place.
         if self.kind == "sane-constant-elbo":

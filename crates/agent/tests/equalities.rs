@@ -6,7 +6,9 @@ mod oracle;
 use oracle::model::Model;
 use oracle::{Adam, Inputs, NO_GAP, check_close, learner, learner_on, params, random_batch, small_network, world};
 use proptest::prelude::*;
-use sane_agent::{ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, PAPER_AGENTS, catalogue};
+use sane_agent::{
+    ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, PAPER_AGENTS, SaneFixed, catalogue,
+};
 use sane_env::{EnvSpec, FrameSpace, Stream};
 use sane_nn::Kernel;
 use sane_replay::Batch;
@@ -126,6 +128,25 @@ fn without_sigma_every_noisy_agent_is_plain_dqn_bit_for_bit() {
         assert_eq!(with[0].loss, without[0].loss, "{name}: loss");
         assert!(main_parameters(&noisy) == main_parameters(&plain), "{name}: parameters after a step");
     }
+}
+
+#[test]
+fn noise_in_acting_alone_learns_as_plain_dqn_bit_for_bit_and_acts_on_perturbed_values() {
+    let world = atari_like();
+    let exploration = Exploration::SaneFixed(SaneFixed { sigma: 0.3, learn_with_noise: false, ..SaneFixed::default() });
+    let config = AgentConfig { exploration, network: small_network(), ..AgentConfig::default() };
+    let mut noisy = learner(&config, &world, 32);
+    let mut plain = plain_twin(&noisy, &world);
+    let (with, without) = (learn(&mut noisy, &world, 9, 3, 32), learn(&mut plain, &world, 9, 3, 32));
+    let losses = |stats: &[LearnStats]| stats.iter().map(|step| step.loss).collect::<Vec<_>>();
+    assert_eq!(losses(&with), losses(&without));
+    assert!(main_parameters(&noisy) == main_parameters(&plain), "parameters after three steps");
+    let state: Vec<u8> = (0..world.state_bytes()).map(|i| (i % 251) as u8).collect();
+    plain.act(&state, ActMode::Greedy, &mut Stream::named(1, "act"));
+    noisy.act(&state, ActMode::Noisy, &mut Stream::named(1, "act"));
+    assert_ne!(noisy.q_values(), plain.q_values());
+    noisy.act(&state, ActMode::Greedy, &mut Stream::named(1, "act"));
+    assert_eq!(noisy.q_values(), plain.q_values());
 }
 
 #[test]

@@ -46,6 +46,9 @@ pub struct SuiteRun {
     pub assignments: Vec<String>,
     /// The resolved configuration.
     pub config: RunConfig,
+    /// The place of its seed in the list of seeds: runs start in this order, so that a suite that is stopped early has whole
+    /// seeds of all variants.
+    turn: usize,
 }
 
 impl Suite {
@@ -70,6 +73,7 @@ impl Suite {
             let owner = Some((vec!["variant".into(), i.into()], variant));
             Expansion { owner, ..plain.clone() }.expand(&mut runs)?;
         }
+        runs.sort_by_key(|run| run.turn);
         for (i, search) in file.searches.iter().enumerate() {
             let path: Vec<KeyStep> = vec!["search".into(), i.into()];
             if matches!(file.seeds, Seeds::Sequential(_)) && search.seeds.is_none() {
@@ -218,9 +222,9 @@ impl Expansion<'_> {
             let reason = format!("a suite of more than {MOST_RUNS} runs: divide it");
             return Err(SuiteError::Format { location, reason });
         }
-        for position in 0..most.len() {
+        for turn in 0..most.len() {
             for (g, game) in games.iter().enumerate() {
-                let Some(&seed) = seeds(game).get(position) else { continue };
+                let Some(&seed) = seeds(game).get(turn) else { continue };
                 let of_game = self.key_path("games", games_of, Some(g));
                 let preset = self.preset(game, &of_game)?;
                 for (a, agent) in agents.iter().enumerate() {
@@ -237,6 +241,7 @@ impl Expansion<'_> {
                         preset,
                         assignments: assignments("", &set),
                         config: self.resolve(&base, &set, seed)?,
+                        turn,
                     };
                     self.push(runs, run)?;
                 }
@@ -469,9 +474,23 @@ pub(crate) mod tests {
         );
         let suite = suite(&text).unwrap();
         assert_eq!(suite.runs.len(), 8 + 2);
-        let last = suite.runs.last().unwrap();
-        assert_eq!((last.id.as_str(), last.config.learner.gamma), ("low/risky-road/eps-greedy/seed-7", 0.5));
-        assert_eq!((suite.runs[0].config.learner.gamma, last.config.training.total_interactions.0), (0.9, 600));
+        let low = suite.runs.iter().find(|run| run.id == "low/risky-road/eps-greedy/seed-7").unwrap();
+        assert_eq!((low.config.learner.gamma, low.config.training.total_interactions.0), (0.5, 600));
+        assert_eq!(suite.runs[0].config.learner.gamma, 0.9);
+    }
+
+    #[test]
+    fn the_first_seed_of_all_variants_comes_before_the_second() {
+        let text =
+            format!("{SMALL}[[variant]]\nname = 'a'\n[[variant]]\nname = 'b'\nseeds = [9]\nset.learner.gamma = 0.5\n");
+        let seeds: Vec<_> = suite(&text)
+            .unwrap()
+            .runs
+            .iter()
+            .map(|run| (run.variant.clone().unwrap_or_default(), run.config.seed))
+            .collect();
+        let expected = [("a", 1), ("b", 9), ("a", 2)].map(|(variant, seed)| vec![(variant.to_owned(), seed); 4]);
+        assert_eq!(seeds, expected.concat());
     }
 
     #[test]

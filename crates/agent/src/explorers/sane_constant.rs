@@ -1,7 +1,7 @@
 //! SANE's control: one learned σ for all states. The noise is SANE's, its scale a single parameter instead of a module.
 //!
 //! [`SaneConstant`] learns σ itself, as the paper's objective has it; [`SaneConstantElbo`] keeps the KL term and learns u,
-//! σ = 10⁻⁶ + softplus(u − 3), which is always positive. [`SaneFixed`] learns nothing: its σ is a setting.
+//! σ = 10⁻⁶ + softplus(u − 3), which is always positive. [`SaneFixed`] learns no σ: it is a setting, and may be for acting alone.
 
 use crate::behaviour::Thompson;
 use crate::config::in_range;
@@ -9,7 +9,9 @@ use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer};
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
-use crate::perturbation::{KlTerm, LayerContext, Perturbation, QValuesRead, ScaledNoise, StateInputs, scaled_noise};
+use crate::perturbation::{
+    KlTerm, LayerContext, Perturbation, Purpose, QValuesRead, ScaledNoise, StateInputs, scaled_noise,
+};
 use crate::perturbation_module::{SMALLEST_SIGMA, SigmaForm, add_kl, check_rate_scale};
 use crate::{AgentError, Bound, Noise};
 use sane_nn::{Init, Matrix};
@@ -65,13 +67,15 @@ impl Default for SaneConstantElbo {
 #[serde(default, deny_unknown_fields)]
 pub struct SaneFixed {
     pub sigma: f32,
+    /// Whether the batches that are learned from are perturbed, too, or the noise is in acting alone.
+    pub learn_with_noise: bool,
     pub noise: Noise,
     pub thompson: Thompson,
 }
 
 impl Default for SaneFixed {
     fn default() -> Self {
-        Self { sigma: 0.01, noise: Noise::default(), thompson: Thompson::Step }
+        Self { sigma: 0.01, learn_with_noise: true, noise: Noise::default(), thompson: Thompson::Step }
     }
 }
 
@@ -85,7 +89,11 @@ impl Registered for SaneFixed {
 
     fn settings() -> Vec<Setting> {
         let sigma = Setting { key: "sigma", meaning: "sane-fixed: the one σ, at least 0" };
-        [&[sigma][..], &Noise::SETTINGS].concat()
+        let learning = Setting {
+            key: "learn_with_noise",
+            meaning: "sane-fixed: whether learning is perturbed like acting: true, or false for a plain DQN's train step",
+        };
+        [&[sigma, learning][..], &Noise::SETTINGS].concat()
     }
 }
 
@@ -104,7 +112,8 @@ impl Explorer for SaneFixed {
 
     fn build(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
         head.plain_layers()?;
-        Ok(Box::new(ConstantNoise::new(head, self.noise, SigmaSource::Fixed(self.sigma))))
+        let learning = if self.learn_with_noise { self.sigma } else { 0.0 };
+        Ok(Box::new(ConstantNoise::new(head, self.noise, SigmaSource::Fixed { acting: self.sigma, learning })))
     }
 }
 
@@ -207,23 +216,24 @@ enum SigmaSource {
     Parameter(Range<usize>),
     /// It is positive by its form, and its output u is a parameter.
     Output(Range<usize>),
-    /// It is a setting.
-    Fixed(f32),
+    /// It is a setting, of acting and of learning apart.
+    Fixed { acting: f32, learning: f32 },
 }
 
 impl SigmaSource {
     fn parameter(&self) -> Option<&Range<usize>> {
         match self {
             Self::Parameter(range) | Self::Output(range) => Some(range),
-            Self::Fixed(_) => None,
+            Self::Fixed { .. } => None,
         }
     }
 
-    fn sigma(&self, params: &[f32]) -> f32 {
-        match self {
-            Self::Parameter(range) => params[range.start],
-            Self::Output(range) => SigmaForm::Positive.sigma(params[range.start]),
-            Self::Fixed(sigma) => *sigma,
+    fn sigma(&self, params: &[f32], purpose: Purpose) -> f32 {
+        match (self, purpose) {
+            (Self::Parameter(range), _) => params[range.start],
+            (Self::Output(range), _) => SigmaForm::Positive.sigma(params[range.start]),
+            (Self::Fixed { acting, .. }, Purpose::Act) => *acting,
+            (Self::Fixed { learning, .. }, Purpose::Learn) => *learning,
         }
     }
 }
@@ -279,8 +289,8 @@ impl Perturbation for ConstantNoise {
         Some(self.noise.drawn())
     }
 
-    fn prepare(&mut self, params: &[f32], _features: &mut Matrix, _inputs: &StateInputs<'_>) {
-        let value = self.source.sigma(params);
+    fn prepare(&mut self, params: &[f32], _features: &mut Matrix, inputs: &StateInputs<'_>) {
+        let value = self.source.sigma(params, inputs.purpose);
         (0..self.sigma.rows()).for_each(|i| self.sigma.row_mut(i)[0] = value);
         self.d_sigma.clear();
     }
@@ -307,7 +317,7 @@ impl Perturbation for ConstantNoise {
             SigmaSource::Output(range) => {
                 gradients[range.start] = d_sigma * SigmaForm::Positive.slope(self.sigma.row(0)[0]);
             }
-            SigmaSource::Fixed(_) => {}
+            SigmaSource::Fixed { .. } => {}
         }
         kl
     }

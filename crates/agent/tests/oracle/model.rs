@@ -197,7 +197,7 @@ impl Model<'_> {
 
     fn sigma<N: Number>(&self, params: &Params<N>, h: &[N], q: &[N], log_visits: Option<f64>) -> Vec<N> {
         if let Exploration::SaneFixed(fixed) = &self.config.exploration {
-            return vec![N::constant(f64::from(fixed.sigma))];
+            return vec![N::constant(if fixed.learn_with_noise { f64::from(fixed.sigma) } else { 0.0 })];
         }
         let Some(module) = self.config.exploration.module() else {
             return match params.get("sigma_output") {

@@ -24,7 +24,7 @@ impl Kernel {
 pub(super) unsafe fn multiply_adds<V: Lanes>(rounds: u64, x: f32) -> (f32, u64) {
     // SAFETY: the caller's contract.
     unsafe {
-        match V::TILE_ROWS {
+        match V::TILE_ROWS * V::TILE_PANELS {
             ..6 => chains::<V, 2>(rounds, x),
             6..12 => chains::<V, 6>(rounds, x),
             _ => chains::<V, 12>(rounds, x),

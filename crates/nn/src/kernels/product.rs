@@ -306,7 +306,7 @@ unsafe fn tiles<V: Lanes, S: Sink<V>, const NP: usize>(
                     }
                 };
             }
-            with_height!(1 2 3 4 5 6 7 8 9 10 11 12);
+            with_height!(1 2 3 4 5 6 7 8);
         }
         row = end;
     }

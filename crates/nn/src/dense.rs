@@ -144,7 +144,7 @@ impl Dense {
         );
         assert!(batch <= self.max_batch, "dense forward: batch {batch} exceeds {}", self.max_batch);
         if batch == 1 {
-            self.forward_row(params, x.row(0), y.padded_row_mut(0), activation);
+            self.forward_row(params, x.row(0), &mut y.padded_row_mut(0)[..padded(self.outputs)], activation);
         } else {
             self.forward_rows(params, x, y, activation);
         }
@@ -192,8 +192,8 @@ impl Dense {
             let start = bias.map_or(Accumulator::Zero, |bias| Accumulator::Bias(&bias[first * LANES..]));
             self.kernel.product(&product, start, out, activation);
         });
-        for (b, row) in y.as_mut_slice().chunks_mut(panels * LANES).enumerate() {
-            for (panel, out) in row.chunks_mut(LANES).enumerate() {
+        for b in 0..batch {
+            for (panel, out) in y.padded_row_mut(b)[..panels * LANES].chunks_mut(LANES).enumerate() {
                 out.copy_from_slice(&scratch[(panel * batch + b) * LANES..][..LANES]);
             }
         }

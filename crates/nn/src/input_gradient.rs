@@ -136,12 +136,12 @@ impl InputGradient {
     }
 }
 
-/// `[B][stride]` → `[batch panels][stride][16]`, missing examples as zeros.
+/// `[B][stride]` → `[batch panels][O][16]`, missing examples as zeros.
 fn transpose_rows(kernel: Kernel, dy: &Matrix, columns: &mut [f32]) {
-    let stride = dy.stride();
+    let (stride, width) = (dy.stride(), padded(dy.cols()));
     let mut block = [0.0; LANES * LANES];
     for (panel, rows) in dy.as_slice().chunks(LANES * stride).enumerate() {
-        let out = &mut columns[panel * stride * LANES..][..stride * LANES];
+        let out = &mut columns[panel * width * LANES..][..width * LANES];
         for (n, out) in out.chunks_mut(LANES * LANES).enumerate() {
             block.fill(0.0);
             for (row, out) in rows.chunks(stride).zip(block.chunks_mut(LANES)) {

@@ -4,6 +4,10 @@ use crate::buffer::Buffer;
 use crate::kernels::LANES;
 use crate::padded;
 
+/// Rows that are a multiple of a KiB apart share few sets of the first-level cache: with a stride of 1,024 floats the lines that a weight
+/// gradient reads, one per example, all fall into one set of eight or twelve lines. Such rows are set one line further apart.
+const ALIASING_STRIDE: usize = 256;
+
 /// `rows` × `cols` numbers in row-major order. A row occupies [`Matrix::stride`] floats. The padding after its `cols` values is
 /// zero: every function of this crate keeps it so, and so must callers that write through [`Matrix::padded_row_mut`].
 #[derive(Debug, Clone)]
@@ -16,7 +20,8 @@ pub struct Matrix {
 
 impl Matrix {
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        let stride = padded(cols);
+        let width = padded(cols);
+        let stride = if width.is_multiple_of(ALIASING_STRIDE) { width + LANES } else { width };
         Self { data: Buffer::zeros(rows * stride), rows, cols, stride }
     }
 
@@ -30,7 +35,7 @@ impl Matrix {
         self.cols
     }
 
-    /// Floats from one row to the next: `cols` rounded up to 16.
+    /// Floats from one row to the next: `cols` rounded up to 16, or a line more.
     pub fn stride(&self) -> usize {
         self.stride
     }

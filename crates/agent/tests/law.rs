@@ -6,7 +6,7 @@ mod oracle;
 use oracle::world;
 use sane_agent::{
     ActMode, AgentConfig, Bound, CountedBy, Exploration, Learner, NetworkSpec, NoiseForm, QNoiseUnit, SaneCounts,
-    WeightedByVisits,
+    SaneFixed, WeightedByVisits,
 };
 use sane_env::{Action, EnvSpec, FrameSpace, Stream};
 use sane_replay::Batch;
@@ -172,6 +172,43 @@ fn the_variance_of_q_is_what_weights_and_features_say_to_first_order() {
                 assert!((found / predicted.sqrt() - 1.0).abs() < 0.1, "{name}: {found}, formula {}", predicted.sqrt());
             }
         }
+    }
+}
+
+/// docs/derivations.md, §7: with N the noise of the action values, the action ã that it chooses instead of a* has
+/// Q̄(a*) − Q̄(ã) ≤ N(ã) − N(a*), draw by draw, and in the mean at most √(A − 1) times the largest deviation of N.
+#[test]
+fn noise_costs_no_more_than_its_own_size_in_any_state() {
+    const CHOICES: usize = 3;
+    let world = world(FrameSpace::vector(INPUTS), 1, CHOICES);
+    let network = NetworkSpec { convolutions: Vec::new(), hidden: vec![24, 16], conv_bias: true };
+    for sigma in [0.003, 0.03, 0.3] {
+        let exploration = Exploration::SaneFixed(SaneFixed { sigma, ..SaneFixed::default() });
+        let config = AgentConfig { exploration, network: network.clone(), ..AgentConfig::default() };
+        let mut policy = Learner::new(&config, &world, &mut Stream::named(4, "init")).unwrap().policy();
+        let (mut noise, mut changed) = (Stream::named(7, "draws"), 0);
+        for state in states() {
+            let state = bytes(&state);
+            let best = usize::from(policy.act(&state, ActMode::Greedy, &mut noise).action.0);
+            let plain = policy.q_values().to_vec();
+            let (draws, mut lost, mut sums) = (2_000, 0.0, [[0.0; 2]; CHOICES]);
+            for _ in 0..draws {
+                let decision = policy.act(&state, ActMode::Noisy, &mut noise);
+                let moved: Vec<f64> =
+                    policy.q_values().iter().zip(&plain).map(|(q, plain)| f64::from(*q) - f64::from(*plain)).collect();
+                let chosen = usize::from(decision.action.0);
+                let loss = f64::from(plain[best]) - f64::from(plain[chosen]);
+                assert!(loss <= moved[chosen] - moved[best] + 1e-5, "σ {sigma}: lost {loss}, moved {moved:?}");
+                lost += loss;
+                changed += usize::from(decision.noise_changed_action);
+                sums.iter_mut().zip(&moved).for_each(|(sum, n)| *sum = [sum[0] + n, sum[1] + n * n]);
+            }
+            let size = |[sum, squares]: &[f64; 2]| (squares / f64::from(draws)).sqrt() + (sum / f64::from(draws)).abs();
+            let largest = sums.iter().map(size).fold(0.0, f64::max);
+            let (mean, bound) = (lost / f64::from(draws), (CHOICES as f64 - 1.0).sqrt() * largest);
+            assert!(mean <= bound, "σ {sigma}: {mean} lost in the mean, the bound is {bound}");
+        }
+        assert!(0 < changed, "σ {sigma} changed no action");
     }
 }
 

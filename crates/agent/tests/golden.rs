@@ -32,7 +32,7 @@ fn loss_traces_equal_the_golden_files_on_every_kernel() {
         if std::env::var_os("SANE_WRITE_GOLDEN").is_some() {
             let mut text = format!(
                 "# Losses of ten learn steps: agent {}, preset minatar, 6 actions, batch 32, learning rate 1e-3, seed 2021.\n\
-                 # Recipe: SANE_WRITE_GOLDEN=1 cargo test --release -p sane-agent --test golden\n\
+                 # Written by: SANE_WRITE_GOLDEN=1 cargo test --release -p sane-agent --test golden\n\
                  # Compared with a relative tolerance of {TOLERANCE:e}, on every kernel of the machine.\n",
                 agent
             );

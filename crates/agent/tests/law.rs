@@ -178,7 +178,7 @@ fn the_variance_of_q_is_what_weights_and_features_say_to_first_order() {
 /// docs/derivations.md, §7: with N the noise of the action values, the action ã that it chooses instead of a* has
 /// Q̄(a*) − Q̄(ã) ≤ N(ã) − N(a*), draw by draw, and in the mean at most √(A − 1) times the largest deviation of N.
 #[test]
-fn noise_costs_no_more_than_its_own_size_in_any_state() {
+fn what_noise_costs_is_bounded_by_its_size_in_every_state() {
     const CHOICES: usize = 3;
     let world = world(FrameSpace::vector(INPUTS), 1, CHOICES);
     let network = NetworkSpec { convolutions: Vec::new(), hidden: vec![24, 16], conv_bias: true };

@@ -70,7 +70,7 @@ fn an_audit_does_not_depend_on_the_number_of_threads_and_includes_the_true_risk(
     let (audited, one_thread) = audit("1", "one");
     assert_eq!(one_thread, audit("3", "three").1);
     let measures: Vec<&Value> =
-        audited["judgement"]["measures"].as_array().unwrap().iter().map(|m| &m["measure"]).collect();
+        audited["analysis"]["measures"].as_array().unwrap().iter().map(|m| &m["measure"]).collect();
     assert_eq!(measures, ["risk_return", "risk_harm", "true_risk"]);
     assert_eq!(audited["states"].as_array().unwrap().len(), 30);
     assert_eq!(audited["states"][0]["futures"].as_array().unwrap().len(), 3);

@@ -24,7 +24,7 @@ pub fn config_seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// As the `config.toml` of a run, and as a file of settings that is laid over a preset.
+/// As the `config.toml` of a run, and as a file of settings that replaces settings of a preset.
 pub fn config_body(input: &[u8]) -> bool {
     let folder = scratch::folder();
     let path = folder.path().join("config.toml");

@@ -4,8 +4,9 @@ use crate::buffer::Buffer;
 use crate::kernels::LANES;
 use crate::padded;
 
-/// Rows that are a multiple of a KiB apart share few sets of the first-level cache: with a stride of 1,024 floats the lines that a weight
-/// gradient reads, one per example, all fall into one set of eight or twelve lines. Such rows are set one line further apart.
+/// Rows that are a multiple of a KiB apart share few sets of the first-level cache: with a stride of 1,024 floats the lines that
+/// a weight gradient reads, one per example, all fall into one set of eight or twelve lines. Such rows are set one line further
+/// apart.
 const ALIASING_STRIDE: usize = 256;
 
 /// `rows` × `cols` numbers in row-major order. A row occupies [`Matrix::stride`] floats. The padding after its `cols` values is

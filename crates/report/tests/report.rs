@@ -528,7 +528,7 @@ fn the_same_runs_give_the_same_bytes() {
     assert_eq!(files(runs), files(reversed));
 }
 
-/// Recipe: `SANE_WRITE_GOLDEN=1 cargo test --release -p sane-report --test report the_page`, then inspect the page.
+/// Written by `SANE_WRITE_GOLDEN=1 cargo test --release -p sane-report --test report the_page`, then inspect the page.
 #[test]
 fn the_page_equals_the_golden_page() {
     let root = tempfile::tempdir().unwrap();

@@ -1,7 +1,8 @@
 //! SANE's control: one learned σ for all states. The noise is SANE's, its scale a single parameter instead of a module.
 //!
 //! [`SaneConstant`] learns σ itself, as the paper's objective has it; [`SaneConstantElbo`] keeps the KL term and learns u,
-//! σ = 10⁻⁶ + softplus(u − 3), which is always positive. [`SaneFixed`] learns no σ: it is a setting, and may be for acting alone.
+//! σ = 10⁻⁶ + softplus(u − 3), which is always positive. [`SaneFixed`] learns no σ: it is a setting, of acting and learning or
+//! of acting alone.
 
 use crate::behaviour::Thompson;
 use crate::config::in_range;

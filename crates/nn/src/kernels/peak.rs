@@ -15,7 +15,7 @@ impl Kernel {
     }
 }
 
-/// `rounds` rounds of independent multiply-adds on as many registers as a tile of a product accumulates in: their sum, on which
+/// `rounds` rounds of independent multiply-adds on at most as many registers as a tile of a product accumulates in: their sum, on which
 /// all depend so that the compiler cannot remove any, and the number of floating-point operations.
 ///
 /// # Safety

@@ -82,7 +82,7 @@ fn states(audit: &RiskAudit) -> Data {
 pub fn audit_json(audit: &RiskAudit, analysis: &RiskAnalysis) -> serde_json::Value {
     let RiskAudit { subject, settings, states } = audit;
     json!({
-        "subject": subject, "settings": settings, "judgement": analysis,
+        "subject": subject, "settings": settings, "analysis": analysis,
         "remarks": remarks(analysis), "states": states,
     })
 }

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 #[command(after_help = "Examples:\n  \
     sane risk audit runs/risky-road/sane/seed-1         # this world also knows its true risk\n  \
     sane risk audit runs/boxing/q-sane/seed-1 --states 400 --continuations 8 --horizon 60\n  \
-    sane risk audit runs/boxing/q-sane/seed-1 --json | jq .judgement.measures\n  \
+    sane risk audit runs/boxing/q-sane/seed-1 --json | jq .analysis.measures\n  \
     sane risk audit runs/risky-road/sane-elbo runs/risky-road/sane -o figures   # every seed of two agents\n\n\
     risk(s) = mean discounted return of the best action − mean over all actions; and the probability of losing a life that the \
     best action avoids. Reported: rank correlation and AUC of −|σ| with both, with 95 % intervals, compared with shuffled \

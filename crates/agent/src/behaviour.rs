@@ -1,5 +1,6 @@
 //! What a way of exploring does outside the network: actions it chooses itself, and what it remembers between decisions.
 
+use crate::AgentError;
 use crate::explorer::Setting;
 use sane_env::{Action, AgentSteps, Stream};
 use sane_nn::Matrix;
@@ -66,11 +67,26 @@ pub enum Thompson {
     Step,
     /// From the beginning of an episode to its end: the agent commits itself to one sampled network.
     Episode,
+    /// Not at all: noise stays in learning, where the largest of noisy values makes targets optimistic, and the agent acts
+    /// on the means.
+    Never,
 }
 
 impl Thompson {
+    /// For agents whose noise is in acting alone: without it they would not explore at all.
+    pub(crate) fn check_is_acted_on(self) -> Result<(), AgentError> {
+        match self {
+            Self::Step | Self::Episode => Ok(()),
+            Self::Never => Err(AgentError::OutOfRange {
+                key: "exploration.thompson",
+                value: "never".into(),
+                expected: "step or episode, since this agent has no noise but in acting",
+            }),
+        }
+    }
+
     pub(crate) const SETTING: Setting =
-        Setting { key: "thompson", meaning: "noisy agents: how long a draw of the noise is acted on: step or episode" };
+        Setting { key: "thompson", meaning: "noisy agents: how long a draw of the noise is acted on: step, episode or never" };
 }
 
 /// Cloning behind a `Box<dyn Behaviour>`; every `Clone` type has it.

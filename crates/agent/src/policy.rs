@@ -128,15 +128,17 @@ impl Policy {
             let noise_changed_action = greedy(q) != usize::from(action.0);
             return Decision { action, q: None, sigma: None, noise_changed_action, random: true };
         }
-        let is_noisy = matches!(mode, ActMode::Explore { .. } | ActMode::Noisy) && pass.perturbation.draws_to_act();
-        let head = if is_noisy { HeadMode::NoisyBesidePlain } else { HeadMode::Plain };
-        if is_noisy {
-            let draw = match config.exploration.thompson() {
-                Thompson::Step => noise.next_u64(),
-                Thompson::Episode => *held_draw.get_or_insert_with(|| noise.next_u64()),
-            };
+        let may_draw = matches!(mode, ActMode::Explore { .. } | ActMode::Noisy) && pass.perturbation.draws_to_act();
+        let draw = match config.exploration.thompson() {
+            Thompson::Step if may_draw => Some(noise.next_u64()),
+            Thompson::Episode if may_draw => Some(*held_draw.get_or_insert_with(|| noise.next_u64())),
+            _ => None,
+        };
+        if let Some(draw) = draw {
             pass.perturbation.draw(draw, PassRole::Actor);
         }
+        let is_noisy = draw.is_some();
+        let head = if is_noisy { HeadMode::NoisyBesidePlain } else { HeadMode::Plain };
         pass.hidden(network, params, state, None);
         if mode != ActMode::Greedy {
             behaviour.visit_features(&pass.features.row(0)[..network.feature_width()]);

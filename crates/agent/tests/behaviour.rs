@@ -5,7 +5,7 @@ mod oracle;
 use oracle::{learner, random_batch, small_network, world};
 use sane_agent::{
     ActMode, AgentConfig, AgentError, ConvSpec, EpsGreedy, Exploration, LearnError, Learner, LinearSchedule,
-    NetworkSpec, ParameterCounts, Policy, SaneConstant, catalogue,
+    NetworkSpec, ParameterCounts, Policy, SaneConstant, SaneFixed, Thompson, catalogue,
 };
 use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 
@@ -230,6 +230,17 @@ fn specifications_that_cannot_be_are_refused_when_the_network_is_built() {
     let idle = EnvSpec { actions: Vec::new(), ..world };
     let text = Learner::new(&named("sane"), &idle, &mut Stream::named(1, "init")).unwrap_err().to_string();
     assert!(text.starts_with("fc2: 9 inputs, 0 outputs"), "{text}");
+}
+
+#[test]
+fn an_agent_with_noise_neither_in_acting_nor_in_learning_is_refused() {
+    let without = |learn_with_noise| {
+        Exploration::SaneFixed(SaneFixed { learn_with_noise, thompson: Thompson::Never, ..SaneFixed::default() })
+    };
+    let config = |exploration| AgentConfig { exploration, ..AgentConfig::default() };
+    config(without(true)).check().unwrap();
+    let text = config(without(false)).check().unwrap_err().to_string();
+    assert!(text.starts_with("exploration.thompson = never "), "{text}");
 }
 
 #[test]

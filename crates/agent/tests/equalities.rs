@@ -7,9 +7,10 @@ use oracle::model::Model;
 use oracle::{Adam, Inputs, NO_GAP, check_close, learner, learner_on, params, random_batch, small_network, world};
 use proptest::prelude::*;
 use sane_agent::{
-    ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, PAPER_AGENTS, SaneFixed, catalogue,
+    ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, Noisynet, PAPER_AGENTS, Sane, SaneFixed, Thompson,
+    catalogue,
 };
-use sane_env::{EnvSpec, FrameSpace, Stream};
+use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 use sane_nn::Kernel;
 use sane_replay::Batch;
 
@@ -147,6 +148,34 @@ fn noise_in_acting_alone_learns_as_plain_dqn_bit_for_bit_and_acts_on_perturbed_v
     assert_ne!(noisy.q_values(), plain.q_values());
     noisy.act(&state, ActMode::Greedy, &mut Stream::named(1, "act"));
     assert_eq!(noisy.q_values(), plain.q_values());
+}
+
+#[test]
+fn noise_that_is_never_acted_on_learns_as_any_other_and_acts_on_the_means() {
+    let world = atari_like();
+    let agents = |thompson| {
+        let sane = Exploration::Sane(Sane { thompson, ..Sane::default() });
+        let noisynet = Exploration::Noisynet(Noisynet { thompson, ..Noisynet::default() });
+        [sane, noisynet].map(|exploration| {
+            learner(&AgentConfig { exploration, network: small_network(), ..AgentConfig::default() }, &world, 33)
+        })
+    };
+    for (mut never, mut step) in agents(Thompson::Never).into_iter().zip(agents(Thompson::Step)) {
+        assert_eq!(learn(&mut never, &world, 9, 3, 33), learn(&mut step, &world, 9, 3, 33));
+        assert!(never.save_state() == step.save_state(), "what three steps have learned");
+        let state: Vec<u8> = (0..world.state_bytes()).map(|i| (i % 251) as u8).collect();
+        step.act(&state, ActMode::Noisy, &mut Stream::named(1, "act"));
+        let with_noise = step.q_values().to_vec();
+        step.act(&state, ActMode::Greedy, &mut Stream::named(1, "act"));
+        for mode in [ActMode::Explore { now: AgentSteps(0) }, ActMode::Noisy] {
+            let mut noise = Stream::named(1, "act");
+            let decision = never.act(&state, mode, &mut noise);
+            assert_eq!(never.q_values(), step.q_values());
+            assert_ne!(never.q_values(), with_noise);
+            assert!(!decision.noise_changed_action);
+            assert_eq!(noise, Stream::named(1, "act"), "no number was drawn");
+        }
+    }
 }
 
 #[test]

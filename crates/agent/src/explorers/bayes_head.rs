@@ -75,6 +75,7 @@ impl Registered for BayesHead {
 
 impl Explorer for BayesHead {
     fn check(&self) -> Result<(), AgentError> {
+        self.thompson.check_is_acted_on()?;
         let above_zero = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
         in_range("exploration.prior_deviation", self.prior_deviation.into(), above_zero.clone(), "a number above 0")?;
         in_range("exploration.error_deviation", self.error_deviation.into(), above_zero, "a number above 0")?;
@@ -492,5 +493,7 @@ mod tests {
         assert!(text.starts_with("exploration.error_deviation = NaN "), "{text}");
         let text = BayesHead { fit_transitions: 0, ..BayesHead::default() }.check().unwrap_err().to_string();
         assert!(text.starts_with("exploration.fit_transitions = 0 "), "{text}");
+        let text = BayesHead { thompson: Thompson::Never, ..BayesHead::default() }.check().unwrap_err().to_string();
+        assert!(text.starts_with("exploration.thompson = never "), "{text}");
     }
 }

@@ -108,6 +108,9 @@ impl Explorer for SaneFixed {
     }
 
     fn check(&self) -> Result<(), AgentError> {
+        if !self.learn_with_noise {
+            self.thompson.check_is_acted_on()?;
+        }
         in_range("exploration.sigma", f64::from(self.sigma), 0.0..f64::INFINITY, "a number of at least 0")
     }
 

@@ -85,8 +85,10 @@ impl Thompson {
         }
     }
 
-    pub(crate) const SETTING: Setting =
-        Setting { key: "thompson", meaning: "noisy agents: how long a draw of the noise is acted on: step, episode or never" };
+    pub(crate) const SETTING: Setting = Setting {
+        key: "thompson",
+        meaning: "noisy agents: how long a draw of the noise is acted on: step, episode or never",
+    };
 }
 
 /// Cloning behind a `Box<dyn Behaviour>`; every `Clone` type has it.

@@ -7,8 +7,8 @@ use oracle::model::Model;
 use oracle::{Adam, Inputs, NO_GAP, check_close, learner, learner_on, params, random_batch, small_network, world};
 use proptest::prelude::*;
 use sane_agent::{
-    ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, Noisynet, PAPER_AGENTS, Sane, SaneFixed, Thompson,
-    catalogue,
+    ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, Noisynet, PAPER_AGENTS, Sane, SaneFixed,
+    Thompson, catalogue,
 };
 use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 use sane_nn::Kernel;

@@ -136,13 +136,19 @@ fn uneven_choices(section: &Section) -> Vec<String> {
 }
 
 fn dead_modules(section: &Section) -> Option<String> {
-    let dead: Vec<String> =
-        section.all_runs().filter(|(_, run)| run.has_dead_module()).map(|(_, run)| run.name()).collect();
+    let mut dead: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
+    for (_, run) in section.all_runs().filter(|(_, run)| run.has_dead_module()) {
+        dead.entry((&run.world, &run.agent)).or_default().push(run.seed);
+    }
+    let named = |((world, agent), seeds): (&(&str, &str), &Vec<u64>)| {
+        let plural = if seeds.len() == 1 { "" } else { "s" };
+        format!("{world} {agent} seed{plural} {}", seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+    };
     (!dead.is_empty()).then(|| {
         format!(
             "The perturbation module has died in {}: in the last interval σ was the same for every state, so the agent \
              no longer explores by state.",
-            dead.join("; ")
+            dead.iter().map(named).collect::<Vec<_>>().join("; ")
         )
     })
 }

@@ -110,9 +110,12 @@ impl RecordedRun {
     pub fn has_dead_module(&self) -> bool {
         // The spread of equal numbers is not 0 but a rounding error.
         let rounding = 1e-6;
-        self.module.is_some_and(|module| {
-            module.live_units_share <= 0.0 || module.sigma_spread_abs <= rounding * module.sigma_mean_abs
-        })
+        // Agents with one σ for all states have no module that could die.
+        let has_module = self.settings.keys().any(|key| key.starts_with("learner.exploration.module."));
+        has_module
+            && self.module.is_some_and(|module| {
+                module.live_units_share <= 0.0 || module.sigma_spread_abs <= rounding * module.sigma_mean_abs
+            })
     }
 
     /// The share of states in which its module was off in the last interval, if that is most of them.

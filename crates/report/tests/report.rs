@@ -471,10 +471,11 @@ fn a_few_seeds_of_one_world_claim_nothing_though_every_pairing_is_won() {
 #[test]
 fn a_dead_perturbation_module_is_shown() {
     let root = tempfile::tempdir().unwrap();
-    SyntheticRun { dead_module: true, ..SyntheticRun::small("boxing", "sane", 3, 50.0) }.write(root.path());
-    let report = report(root.path());
-    let remarks = &only_section(&report).remarks;
-    assert!(remarks.iter().any(|remark| remark.contains("died in boxing sane seed 3")), "{remarks:?}");
+    for (agent, seed) in [("sane", 3), ("sane", 4), ("q-sane", 3), ("sane-constant-elbo", 3)] {
+        SyntheticRun { dead_module: true, ..SyntheticRun::small("boxing", agent, seed, 50.0) }.write(root.path());
+    }
+    let remarks = only_section(&report(root.path())).remarks.join("\n");
+    assert!(remarks.contains("died in boxing q-sane seed 3; boxing sane seeds 3, 4: in the last"), "{remarks}");
 }
 
 #[test]

@@ -69,6 +69,7 @@ impl SyntheticRun {
         let exploration = match self.agent.as_str() {
             "eps-greedy" => "kind = \"eps-greedy\"\n[learner.exploration.epsilon]\nfirst = 1.0\nlast = 0.1\n",
             "noisynet" => "kind = \"noisy-net\"\nsigma_0 = 0.5\n",
+            "sane-constant-elbo" => "kind = \"sane-constant-elbo\"\nq_noise = 0.3\n",
             _ => "kind = \"sane\"\n[learner.exploration.module]\nhidden = [256]\nsigma = \"linear\"\n",
         };
         format!(

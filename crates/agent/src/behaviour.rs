@@ -73,6 +73,11 @@ pub enum Thompson {
 }
 
 impl Thompson {
+    pub(crate) const SETTING: Setting = Setting {
+        key: "thompson",
+        meaning: "noisy agents: how long a draw of the noise is acted on: step, episode or never",
+    };
+
     /// For agents whose noise is in acting alone: without it they would not explore at all.
     pub(crate) fn check_is_acted_on(self) -> Result<(), AgentError> {
         match self {
@@ -84,11 +89,6 @@ impl Thompson {
             }),
         }
     }
-
-    pub(crate) const SETTING: Setting = Setting {
-        key: "thompson",
-        meaning: "noisy agents: how long a draw of the noise is acted on: step, episode or never",
-    };
 }
 
 /// Cloning behind a `Box<dyn Behaviour>`; every `Clone` type has it.

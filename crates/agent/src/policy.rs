@@ -130,9 +130,10 @@ impl Policy {
         }
         let may_draw = matches!(mode, ActMode::Explore { .. } | ActMode::Noisy) && pass.perturbation.draws_to_act();
         let draw = match config.exploration.thompson() {
-            Thompson::Step if may_draw => Some(noise.next_u64()),
-            Thompson::Episode if may_draw => Some(*held_draw.get_or_insert_with(|| noise.next_u64())),
-            _ => None,
+            Thompson::Never => None,
+            _ if !may_draw => None,
+            Thompson::Step => Some(noise.next_u64()),
+            Thompson::Episode => Some(*held_draw.get_or_insert_with(|| noise.next_u64())),
         };
         if let Some(draw) = draw {
             pass.perturbation.draw(draw, PassRole::Actor);

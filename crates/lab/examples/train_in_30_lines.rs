@@ -28,6 +28,6 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let evaluation = Evaluation { noise: NoiseMode::Off, interactions: AgentSteps(2_000), start_seed: 1, threads: 1 };
     let result = evaluate(&trained, &source, &evaluation, |_| (), &stop)?.expect("not stopped");
     println!("mean return {:.2} over {} episodes", result.return_mean, result.episodes);
-    println!("|σ(s)| of the states met: {:?}", result.sigma);
+    println!("|σ(s)| of the states visited: {:?}", result.sigma);
     Ok(())
 }

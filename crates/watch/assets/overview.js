@@ -18,7 +18,7 @@ const COLUMNS = [
   ["steps", "Interactions", (row) => row.reached, (row) => count(row.reached), "decisions of the agent so far; one is 4 frames on Atari"],
   ["speed", "Speed", (row) => (row.state === "running" ? row.speed : 0), (row) => (row.state === "running" ? speed(row.speed) : ""), "interactions per second, of the last record"],
   ["left", "Left", (row) => left(row) ?? Infinity, (row) => el("span", { title: leftText(row) === "warm-up" ? `it learns from ${count(row.learning_starts)} interactions on; until then its speed says nothing about the rest` : "" }, leftText(row)), "time it still needs, at its speed since it learns"],
-  ["news", "Last write", (row) => -row.news_unix, (row, shared) => ago(shared.now() - row.news_unix), "age of its newest record"],
+  ["updated", "Last write", (row) => -row.updated_unix, (row, shared) => ago(shared.now() - row.updated_unix), "age of its newest record"],
 ];
 
 /** Filter and sort order, kept between visits. */
@@ -69,7 +69,7 @@ export class Overview {
   tick() {
     for (const [id, line] of this.lines) {
       const row = this.shared.rows.get(id);
-      if (row) line.querySelector("td.col-news").textContent = ago(this.shared.now() - row.news_unix);
+      if (row) line.querySelector("td.col-updated").textContent = ago(this.shared.now() - row.updated_unix);
     }
   }
 

@@ -91,7 +91,7 @@ export class RunView {
 
   tick() {
     const row = this.shared.rows.get(this.id);
-    if (row && this.age) this.age.textContent = ago(this.shared.now() - row.news_unix);
+    if (row && this.age) this.age.textContent = ago(this.shared.now() - row.updated_unix);
   }
 
   /** Requests the run; updates that arrive while a response is awaited cause one more request. */
@@ -142,12 +142,12 @@ export class RunView {
     const seeds = rows.filter((other) => other.group === row.group);
     const rivals = rows.filter((other) => other.world === row.world && other.budget === row.budget);
     const agents = new Set(rivals.map((other) => other.group)).size;
-    this.age = el("span", {}, ago(this.shared.now() - row.news_unix));
+    this.age = el("span", {}, ago(this.shared.now() - row.updated_unix));
     const compare = (chosen, by) => of("compare", { x: this.controls.x, smooth: this.controls.smooth || "0", by, runs: chosen.map((other) => other.id).join(",") });
     this.head.replaceChildren(
       el("h1", {}, row.world || row.name, " ", agent(row), el("small", {}, `seed ${row.seed}`)),
       row.note ? el("p", { class: "muted small note" }, row.note) : "",
-      el("p", { class: "standing" }, state(row), bar(row), el("span", {}, `${count(row.reached)} of ${count(row.budget)} interactions`), el("span", { class: "muted" }, "last write ", this.age), el("code", {}, row.name)),
+      el("p", { class: "run-progress" }, state(row), bar(row), el("span", {}, `${count(row.reached)} of ${count(row.budget)} interactions`), el("span", { class: "muted" }, "last write ", this.age), el("code", {}, row.name)),
       el(
         "p",
         { class: "ways" },

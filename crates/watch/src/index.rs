@@ -243,7 +243,7 @@ fn row(guard: &PathGuard, folder: &Path, known: &KnownRun, agents: &[Agent], loc
     };
     row.state = if known.config.is_ok() { evidence.state() } else { RunState::Failed };
     row.problem = known.config.as_ref().err().cloned();
-    row.news_unix = last_write.map_or(0, |when| unix(when).as_secs());
+    row.updated_unix = last_write.map_or(0, |when| unix(when).as_secs());
     row.film = modified_millis(&folder.join("film.bin"));
     row.gallery = modified_millis(&folder.join("risk/gallery/gallery.json"));
     row

@@ -45,7 +45,7 @@ pub struct Row {
     pub seconds_left: Option<f64>,
     pub state: RunState,
     /// Time of the last write, in Unix seconds.
-    pub news_unix: u64,
+    pub updated_unix: u64,
     /// Its return over time: (interactions, mean of the last 100).
     pub trend: Vec<(u64, f64)>,
     /// Time of its film, in Unix milliseconds.
@@ -86,7 +86,7 @@ impl Row {
                 .learning_speed(learning_starts)
                 .map(|speed| short(config.budget_interactions.saturating_sub(sample.reached) as f64 / speed)),
             state: RunState::Stopped,
-            news_unix: 0,
+            updated_unix: 0,
             trend: sample.trend.iter().map(|&(x, y)| (x, short(y))).collect(),
             film: None,
             gallery: None,

@@ -80,17 +80,17 @@ mod tests {
     #[test]
     fn every_key_of_every_agent_has_its_meaning_and_every_meaning_its_key() {
         let known: BTreeSet<&str> = keys().iter().map(|key| key.name).collect();
-        let mut met: BTreeSet<String> = catalogue()
+        let mut used: BTreeSet<String> = catalogue()
             .iter()
             .flat_map(|entry| flat(&Preset::Paper.config("boxing", entry.name).unwrap()).into_keys())
             .collect();
         // Keys that only other objectives have, and those that are absent unless set.
-        met.extend(
+        used.extend(
             ["objective.kl_weight", "objective.parameters", "objective.sigma", "clip_gradient_norm"]
                 .map(|key| format!("learner.{key}")),
         );
-        met.extend(["history", "python", "timeout_seconds", "kwargs"].map(|key| format!("world.{key}")));
-        met.insert("training.evaluate_every".into());
-        assert_eq!(known, met.iter().map(String::as_str).collect());
+        used.extend(["history", "python", "timeout_seconds", "kwargs"].map(|key| format!("world.{key}")));
+        used.insert("training.evaluate_every".into());
+        assert_eq!(known, used.iter().map(String::as_str).collect());
     }
 }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Read `game.rs` (the table), `rules.rs` (RAM → score, lives, game over), `ale.rs` (loading, reset, frames), then
-//! `profile.rs`, `preprocess.rs`, `area.rs` and `atari_env.rs` (what an agent is given), `vector.rs` (many at once). `rom.rs` finds ROMs; `trace.rs` proves
-//! exactness.
+//! `profile.rs`, `preprocess.rs`, `area.rs` and `atari_env.rs` (what an agent is given), `vector/lane.rs` and `vector.rs`
+//! (many at once). `rom.rs` finds ROMs; `trace.rs` proves exactness.
 //!
 //! ```
 //! use sane_arcade::{AtariEnv, AtariOptions, Game, Profile, Roms};

@@ -1,14 +1,18 @@
 //! A run's configuration: a plain struct. Presets are functions, overrides are struct update; what a run folder holds is
 //! the fully resolved one.
 
+mod agent_names;
+mod dotted;
 mod error;
 mod keys;
 mod layers;
 
+pub(crate) use agent_names::unknown_agent;
+pub use dotted::{flatten_table, merge_tables, set_value, table_of_one, value_at};
 pub use error::ConfigError;
 pub use keys::{Key, keys};
-pub use layers::{Differences, Layers, SettingOrigin, differences, flatten_table, from_toml, merge_tables, to_toml};
-pub(crate) use layers::{differing, flat, unknown_agent};
+pub use layers::{Differences, Layers, SettingOrigin, differences, from_toml, to_toml};
+pub(crate) use layers::{differing, flat};
 
 use sane_agent::{AgentConfig, Exploration};
 use sane_arcade::Profile;

@@ -40,6 +40,7 @@ pub mod hub;
 mod identity;
 mod in_training;
 mod interaction;
+mod journal;
 mod lock;
 mod machine;
 mod observer;
@@ -66,7 +67,8 @@ pub use checkpoint::CheckpointError;
 pub use clock::Clock;
 pub use config::{
     ConfigError, Differences, Key, Layers, RecordConfig, ReplayConfig, RewardForm, RunConfig, SettingOrigin,
-    TrainingConfig, WorldConfig, differences, flatten_table, keys, merge_tables, to_toml,
+    TrainingConfig, WorldConfig, differences, flatten_table, keys, merge_tables, set_value, table_of_one, to_toml,
+    value_at,
 };
 pub use episode_film::{EpisodeFilm, FilmFrame, FilmRange, film_episode, open_to_film};
 pub use error::LabError;

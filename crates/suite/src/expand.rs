@@ -7,7 +7,9 @@ use crate::file::{Document, EvaluationFile, EvaluationNoise, KeyStep, Location, 
 use crate::rounds::Rounds;
 use crate::search::{Metric, Search};
 use crate::seeds::{Seeds, SequentialSeeds};
-use sane_lab::{ConfigError, Layers, Preset, RunConfig, WorldKind, flatten_table, merge_tables};
+use sane_lab::{
+    ConfigError, Layers, Preset, RunConfig, WorldKind, flatten_table, merge_tables, table_of_one, value_at,
+};
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -308,8 +310,7 @@ impl Expansion<'_> {
                 let reason = format!("{key} is not for `set`: the suite sets it by `{list}`");
                 return Err(SuiteError::Format { location: self.document.location(&key_path), reason });
             }
-            let mut one = Table::new();
-            insert(&mut one, &key, Value::Boolean(true));
+            let one = table_of_one(&key, Value::Boolean(true));
             Layers::default().table("set".into(), one).map_err(|error| self.at(&key_path, error))?;
         }
         Ok(())
@@ -331,9 +332,8 @@ impl Expansion<'_> {
         let budget = self.variant().and_then(|variant| variant.budget);
         let mut layers = Layers::default();
         let add = |layers: &mut Layers, key: &str, value: u64| {
-            let mut one = Table::new();
-            insert(&mut one, key, Value::Integer(i64::try_from(value).unwrap_or(i64::MAX)));
-            layers.table("the suite".into(), one)
+            let value = Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+            layers.table("the suite".into(), table_of_one(key, value))
         };
         let resolved = layers
             .table("set".into(), set.clone())
@@ -402,26 +402,9 @@ fn owned<'a, T>(own: Option<&'a Vec<T>>, suite: &'a [T]) -> (&'a [T], Owner) {
 
 /// Whether this key of the table, alone on top of the preset, cannot be read.
 fn is_refused_alone(base: &RunConfig, set: &Table, key: &str) -> bool {
-    let Some(value) = key.split('.').try_fold(Value::Table(set.clone()), |value, part| value.get(part).cloned()) else {
-        return false;
-    };
-    let mut one = Table::new();
-    insert(&mut one, key, value);
+    let Some(value) = value_at(set, key) else { return false };
     let mut layers = Layers::default();
-    layers.table("set".into(), one).and_then(|()| layers.apply(base)).is_err()
-}
-
-/// Sets the value at a dotted key.
-pub(crate) fn insert(table: &mut Table, key: &str, value: Value) {
-    match key.split_once('.') {
-        Some((first, rest)) => {
-            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
-            if let Value::Table(inner) = inner {
-                insert(inner, rest, value);
-            }
-        }
-        None => drop(table.insert(key.into(), value)),
-    }
+    layers.table("set".into(), table_of_one(key, value.clone())).and_then(|()| layers.apply(base)).is_err()
 }
 
 /// One assignment per key; a choice with its `kind` stays together, since its data make sense only with it.

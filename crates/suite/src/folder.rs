@@ -50,7 +50,7 @@ impl SuiteFolder {
         let suite = Suite::after(&document, &folder.rounds()?)?;
         if folder.copy().exists() {
             let existing = folder.suite()?;
-            if let Some(reason) = conflict(&existing, &suite) {
+            if let Some(reason) = folder.conflict(&existing, &suite)? {
                 return Err(SuiteError::OtherSuite { folder: path.into(), reason });
             }
         }
@@ -64,6 +64,25 @@ impl SuiteFolder {
                 Ok((folder, lock, suite))
             }
         }
+    }
+
+    /// Why the existing suite of this folder is not an earlier state of the new one, which may have more and longer runs. Runs
+    /// that have not begun may change and go, unless Slurm was given jobs, which name them.
+    fn conflict(&self, existing: &Suite, new: &Suite) -> Result<Option<String>, SuiteError> {
+        if existing.name != new.name {
+            return Ok(Some(format!("its name is {}, not {}", existing.name, new.name)));
+        }
+        let all_count = !self.submitted()?.is_empty();
+        let mut begun = existing.runs.iter().filter(|old| all_count || self.run(old).exists());
+        Ok(begun.find_map(|old| {
+            let Some(new) = new.runs.iter().find(|new| new.id == old.id) else {
+                return Some(format!("it has the run {}, which the suite file lacks", old.id));
+            };
+            let mut keys = differences(&old.config, &new.config);
+            keys.retain(|key, _| !FREE_KEYS.contains(&key.as_str()));
+            let (key, (before, now)) = keys.into_iter().next()?;
+            Some(format!("{key} of {} is {before} there and {now} in the suite file", old.id))
+        }))
     }
 
     /// Takes the decisions that the finished runs allow; what was decided, and the suite that follows.
@@ -244,22 +263,6 @@ impl SuiteFolder {
     }
 }
 
-/// Why the existing suite of a folder is not an earlier state of the new one, which may have more and longer runs.
-fn conflict(existing: &Suite, new: &Suite) -> Option<String> {
-    if existing.name != new.name {
-        return Some(format!("its name is {}, not {}", existing.name, new.name));
-    }
-    existing.runs.iter().find_map(|old| {
-        let Some(new) = new.runs.iter().find(|new| new.id == old.id) else {
-            return Some(format!("it has the run {}, which the suite file lacks", old.id));
-        };
-        let mut keys = differences(&old.config, &new.config);
-        keys.retain(|key, _| !FREE_KEYS.contains(&key.as_str()));
-        let (key, (before, now)) = keys.into_iter().next()?;
-        Some(format!("{key} of {} is {before} there and {now} in the suite file", old.id))
-    })
-}
-
 /// Stamps the status with the current time and writes it.
 pub(crate) fn write_status(path: &Path, status: &mut SuiteStatus) -> Result<(), SuiteError> {
     status.unix_seconds = unix_seconds();
@@ -363,6 +366,9 @@ mod tests {
         assert!(matches!(folder.request_stop(), Err(SuiteError::NotRunning { .. })));
         let again = |text: &str| SuiteFolder::take(root.path(), &suite(text).unwrap()).map(drop);
         again(&SMALL.replace("[1]", "[1, 2]").replace("500", "600")).unwrap();
+        for run in folder.suite().unwrap().runs {
+            fs::create_dir_all(folder.run(&run)).unwrap();
+        }
         for (from, to, said) in [
             ("'small'", "'other'", "its name is small, not other"),
             ("seeds = [1]", "seeds = [1, 2]\nset.learner.gamma = 0.5", "learner.gamma of risky-road/sane/seed-1"),
@@ -371,6 +377,22 @@ mod tests {
             let error = again(&SMALL.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
+    }
+
+    #[test]
+    fn runs_that_have_not_begun_may_change_and_go_unless_slurm_has_jobs_for_them() {
+        let root = tempfile::tempdir().unwrap();
+        let again = |text: &str| SuiteFolder::take(root.path(), &suite(text).unwrap()).map(|(folder, ..)| folder);
+        let folder = again(SMALL).unwrap();
+        fs::create_dir_all(folder.path.join("runs/risky-road/q-sane/seed-1")).unwrap();
+        let without = SMALL.replace("'sane', ", "");
+        again(&without).unwrap();
+        again(&SMALL.replace("'sane'", "'sane', 'noisynet'")).unwrap();
+        let said = again(&SMALL.replace(", 'q-sane'", "")).unwrap_err().to_string();
+        assert!(said.contains("it has the run risky-road/q-sane/seed-1"), "{said}");
+        folder.write_submitted(&[SubmittedArray { job: "7".into(), runs: Vec::new() }]).unwrap();
+        let said = again(&without).unwrap_err().to_string();
+        assert!(said.contains("it has the run risky-road/sane/seed-1"), "{said}");
     }
 
     #[test]

@@ -326,7 +326,7 @@ fn leaves(prefix: &str, table: &Table) -> Vec<(String, Value)> {
 fn table_of<'a>(values: impl IntoIterator<Item = (&'a String, Value)>) -> Table {
     let mut table = Table::new();
     for (key, value) in values {
-        crate::expand::insert(&mut table, key, value);
+        sane_lab::set_value(&mut table, key, value);
     }
     table
 }

@@ -1,8 +1,9 @@
 //! A configuration in layers: preset, then a file, then single assignments. Keys are dotted names; what no layer mentions
 //! stays as the preset has it. Each value knows the layer it came from.
 
+use super::dotted::{flatten_table, merge_tables, table_of_one, value_at};
 use super::{ConfigError, RunConfig, keys};
-use sane_agent::{AgentError, catalogue};
+use sane_agent::AgentError;
 use sane_env::closest_name;
 use sane_stats::number_format::parse_count;
 use std::collections::BTreeMap;
@@ -188,8 +189,7 @@ impl Layer {
     /// The error of a value of this layer that cannot be read on top of `before`: names the key and what is expected of it.
     fn refused(&self, before: &Table, error: &toml::de::Error) -> ConfigError {
         let alone = |key: &String| {
-            let mut one = Table::new();
-            insert(&mut one, key, value_at(&self.table, key)?.clone());
+            let one = table_of_one(key, value_at(&self.table, key)?.clone());
             let mut table = before.clone();
             merge_tables(&mut table, &with_counts(&one, before));
             table.try_into::<RunConfig>().err()
@@ -221,23 +221,6 @@ fn with_counts(layer: &Table, base: &Table) -> Table {
         (key.clone(), value)
     };
     layer.iter().map(convert).collect()
-}
-
-fn value_at<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
-    let mut parts = key.split('.');
-    let first = table.get(parts.next()?)?;
-    parts.try_fold(first, |value, part| value.get(part))
-}
-
-fn insert(table: &mut Table, key: &str, value: Value) {
-    match key.split_once('.') {
-        Some((first, rest)) => {
-            if let Value::Table(inner) = table.entry(first).or_insert_with(|| Value::Table(Table::new())) {
-                insert(inner, rest, value);
-            }
-        }
-        None => drop(table.insert(key.into(), value)),
-    }
 }
 
 /// The line, from 1, of a dotted key in a file, or of the innermost table on its path that the file has.
@@ -299,32 +282,6 @@ pub fn differing(first: &BTreeMap<String, String>, second: &BTreeMap<String, Str
         .collect()
 }
 
-/// What other programs call agents that are here under another name, or that are settings of one.
-const OTHER_NAMES: [(&str, &str); 13] = [
-    ("dqn", "eps-greedy"),
-    ("deepqnetwork", "eps-greedy"),
-    ("epsilongreedy", "eps-greedy"),
-    ("egreedy", "eps-greedy"),
-    ("ddqn", "eps-greedy, with --set learner.double_q=true"),
-    ("doubledqn", "eps-greedy, with --set learner.double_q=true"),
-    ("rainbow", "noisynet, with --set learner.double_q=true: the parts of Rainbow that are here"),
-    ("noisy", "noisynet"),
-    ("noisydqn", "noisynet"),
-    ("noisynetdqn", "noisynet"),
-    ("sanedqn", "sane"),
-    ("qsanedqn", "q-sane"),
-    ("bootstrappeddqn", "bootstrapped"),
-];
-
-/// The error for an unknown agent.
-pub(crate) fn unknown_agent(name: &str) -> ConfigError {
-    let plain: String = name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-    let elsewhere = OTHER_NAMES.iter().find(|(other, _)| *other == plain).map(|(_, here)| *here);
-    let suggestion = elsewhere.or_else(|| closest_name(name, catalogue().iter().map(|entry| entry.name)));
-    let suggestion = suggestion.map(str::to_owned);
-    ConfigError::UnknownName { kind: "agent", name: name.into(), suggestion }
-}
-
 /// A value of the wrong type, with what is expected of its key.
 fn unreadable(place: &str, error: &toml::de::Error, key: Option<&str>) -> ConfigError {
     let mut reason = error.message().replace('\n', " ");
@@ -353,40 +310,6 @@ fn shorten(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(shorten),
         _ => {}
     }
-}
-
-/// Tables are merged key by key, everything else is replaced; so is a choice whose `kind` changes, with all its data.
-pub fn merge_tables(base: &mut Table, layer: &Table) {
-    for (key, value) in layer {
-        match (base.get_mut(key), value) {
-            (Some(Value::Table(inner)), Value::Table(overlay)) => {
-                let is_another = |kind| overlay.get("kind").is_some_and(|other| other != kind);
-                if inner.get("kind").is_some_and(is_another) {
-                    inner.clear();
-                }
-                merge_tables(inner, overlay);
-            }
-            _ => {
-                base.insert(key.clone(), value.clone());
-            }
-        }
-    }
-}
-
-/// Dotted key → value, for every value of a table.
-pub fn flatten_table(table: &Table) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for (key, value) in table {
-        match value {
-            Value::Table(inner) => {
-                found.extend(flatten_table(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
-            }
-            other => {
-                found.insert(key.clone(), other.to_string());
-            }
-        }
-    }
-    found
 }
 
 #[cfg(test)]
@@ -420,25 +343,6 @@ mod tests {
     fn words_need_no_quotes() {
         let config = set("sane", &["world.profile=machado", "learner.exploration.module.sigma=softplus"]).unwrap();
         assert_eq!(flat(&config)["world.profile"], "\"machado\"");
-    }
-
-    #[test]
-    fn agents_of_other_programs_are_named_as_they_are_here() {
-        for (name, here) in [
-            ("dqn", "eps-greedy"),
-            ("DDQN", "learner.double_q=true"),
-            ("rainbow", "noisynet"),
-            ("noisy-dqn", "noisynet"),
-            ("sane-dqn", "did you mean sane?"),
-            ("SANE_DQN", "did you mean sane?"),
-        ] {
-            let said = unknown_agent(name).to_string();
-            assert!(said.contains(here), "{name}: {said}");
-        }
-        for (_, here) in OTHER_NAMES {
-            let agent = here.split(',').next().unwrap();
-            assert!(catalogue().iter().any(|entry| entry.name == agent), "{agent}");
-        }
     }
 
     #[test]

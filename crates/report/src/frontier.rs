@@ -18,6 +18,7 @@ use crate::report::OutputFile;
 use crate::section::SetAside;
 use crate::settings::differing_keys;
 use crate::{Figure, ReportError, Table};
+use sane_stats::number_format::counted;
 use sane_stats::{Estimate, Scores, bootstrap, mean};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -156,14 +157,17 @@ impl Frontier {
     /// Points, runs and findings.
     pub fn json(&self) -> Value {
         let [points, runs] = self.data();
-        json!({ "measured_share": self.last, "findings": self.findings(), "points": points.json(), "runs": runs.json() })
+        json!({
+            "measured_share": self.last, "findings": self.findings(), "points": points.json(), "runs": runs.json(),
+            "set_aside": self.set_aside,
+        })
     }
 
     /// What the curves say, in sentences.
     pub fn findings(&self) -> Vec<String> {
         let mut findings: Vec<String> = self.worlds.iter().flat_map(tables::findings).collect();
         if !self.set_aside.is_empty() {
-            findings.push(format!("{} of the runs found are in no curve.", self.set_aside.len()));
+            findings.push(format!("In no curve: {}.", counted(self.set_aside.len(), "run")));
         }
         findings
     }
@@ -301,6 +305,14 @@ mod tests {
             "{findings}"
         );
         assert!(findings.contains("a gain of 11.0"), "{findings}");
+    }
+
+    #[test]
+    fn runs_that_are_in_no_curve_are_counted_and_named_with_their_reason() {
+        let aside = SetAside { folder: "runs/x".into(), reason: "it has not begun to learn".into() };
+        let frontier = Frontier { set_aside: vec![aside], ..frontier() };
+        assert_eq!(frontier.findings().last().unwrap(), "In no curve: 1 run.");
+        assert_eq!(frontier.json()["set_aside"][0]["reason"], "it has not begun to learn");
     }
 
     #[test]

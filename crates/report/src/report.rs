@@ -154,8 +154,7 @@ impl Report {
             })
         };
         object.insert("checklist".into(), self.checklist.iter().map(asked).collect());
-        let aside = |run: &SetAside| json!({ "folder": run.folder, "reason": run.reason });
-        object.insert("set_aside".into(), self.set_aside.iter().map(aside).collect());
+        object.insert("set_aside".into(), json!(self.set_aside));
         Value::Object(object)
     }
 

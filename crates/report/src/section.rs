@@ -7,6 +7,7 @@ use crate::settings::{Settings, is_result_key, is_section_key, part, swept_keys}
 use crate::variant::told_apart;
 use sane_record::PAPER_GAMES;
 use sane_stats::Scores;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A score of a run.
@@ -156,7 +157,7 @@ pub struct Common {
 }
 
 /// A run that is in no table, and why.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SetAside {
     pub folder: String,
     pub reason: String,

@@ -70,16 +70,13 @@ impl Segment {
         if GROUP_FRAMES < self.open.frames {
             return Err(damaged(format!("segment {} has {} frames in its open group", self.number, self.open.frames)));
         }
-        let in_order = |ends: &mut dyn Iterator<Item = u32>| ends.is_sorted_by(|before, after| before < after);
+        let ascends = |ends: &mut dyn Iterator<Item = u32>| ends.is_sorted_by(|before, after| before < after);
         let transitions = &self.transitions;
         let frames = self.frame_count();
         let facts = [
             (0 < self.shape.frame_bytes, "a frame has bytes"),
-            (in_order(&mut self.groups.iter().map(|group| group.frame_end)), "groups follow each other"),
-            (
-                in_order(&mut self.groups.iter().map(|group| group.compressed_end)),
-                "compressed groups follow each other",
-            ),
+            (ascends(&mut self.groups.iter().map(|group| group.frame_end)), "groups follow each other"),
+            (ascends(&mut self.groups.iter().map(|group| group.compressed_end)), "compressed groups follow each other"),
             (
                 self.groups.last().map_or(0, |group| group.compressed_end as usize) == self.compressed.len(),
                 "the last group ends where the compressed bytes end",

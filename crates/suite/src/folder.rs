@@ -72,8 +72,8 @@ impl SuiteFolder {
         if existing.name != new.name {
             return Ok(Some(format!("its name is {}, not {}", existing.name, new.name)));
         }
-        let all_count = !self.submitted()?.is_empty();
-        let mut begun = existing.runs.iter().filter(|old| all_count || self.run(old).exists());
+        let has_jobs = !self.submitted()?.is_empty();
+        let mut begun = existing.runs.iter().filter(|old| has_jobs || self.run(old).exists());
         Ok(begun.find_map(|old| {
             let Some(new) = new.runs.iter().find(|new| new.id == old.id) else {
                 return Some(format!("it has the run {}, which the suite file lacks", old.id));

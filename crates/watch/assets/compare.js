@@ -218,7 +218,7 @@ export class Compare {
           sample(curve),
           panel.by === "run" ? el("a", { href: `#/run/${curve.ids[0]}` }, name) : name,
           seeds,
-          el("span", { class: "standings" }, this.standings(curve)),
+          el("span", { class: "run-states" }, this.runStates(curve)),
           el("b", { title: "the newest value" }, last),
           el("button", { type: "button", "aria-label": `Leave out ${curve.name}`, title: "Leave out", click: () => this.leave(curve.ids) }, "×"),
         );
@@ -235,7 +235,7 @@ export class Compare {
   }
 
   /** The states of a curve's runs; that all are finished goes without saying. */
-  standings(curve) {
+  runStates(curve) {
     const counts = new Map();
     const rows = curve.ids.map((id) => this.shared.rows.get(id)).filter(Boolean);
     if (rows.length === 1) return rows[0].state === "finished" ? [] : [state(rows[0])];

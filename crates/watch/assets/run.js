@@ -150,7 +150,7 @@ export class RunView {
       el("p", { class: "run-progress" }, state(row), bar(row), el("span", {}, `${count(row.reached)} of ${count(row.budget)} interactions`), el("span", { class: "muted" }, "last write ", this.age), el("code", {}, row.name)),
       el(
         "p",
-        { class: "ways" },
+        { class: "run-links" },
         1 < seeds.length ? el("a", { href: compare(seeds, "run") }, `Compare its ${seeds.length} seeds`) : null,
         1 < agents ? el("a", { href: compare(rivals, "agent") }, `Compare ${agents} agents in this game`) : null,
       ),

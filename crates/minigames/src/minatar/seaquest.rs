@@ -29,7 +29,7 @@ const LAST_MOVE_INTERVAL: u8 = 2;
 const DIVER_MOVE_INTERVAL: u8 = 5;
 const COOLDOWN: u8 = 5;
 const ENEMY_SHOT_INTERVAL: u8 = 10;
-const CREW: i32 = 6;
+const MOST_DIVERS: i32 = 6;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seaquest {
@@ -140,7 +140,7 @@ impl Seaquest {
     fn move_divers(&mut self) {
         let player = (self.x, self.y);
         for i in (0..self.divers.len()).rev() {
-            let has_room = self.divers_aboard < CREW;
+            let has_room = self.divers_aboard < MOST_DIVERS;
             let diver = &mut self.divers[i];
             if diver.cell() == player && has_room {
                 self.divers.remove(i);
@@ -222,7 +222,7 @@ impl Seaquest {
         reward
     }
 
-    /// Uses oxygen below the surface. Surfacing needs a diver aboard; a full crew earns the oxygen that is left.
+    /// Uses oxygen below the surface. Surfacing needs a diver aboard; six divers earn the oxygen that is left.
     fn breathe(&mut self) -> u32 {
         if 0 < self.y {
             self.oxygen -= 1;
@@ -238,7 +238,7 @@ impl Seaquest {
         }
         self.surfaced = true;
         let mut reward = 0;
-        if self.divers_aboard == CREW {
+        if self.divers_aboard == MOST_DIVERS {
             reward = u32::from(self.oxygen_cells());
             self.divers_aboard = 0;
         }
@@ -311,7 +311,7 @@ impl Rules for Seaquest {
             && on_grid(behind(self.x, self.rightward))
             && (0..GAUGE_ROW as i8).contains(&self.y)
             && (-1..=FULL_OXYGEN).contains(&self.oxygen)
-            && (-1_000_000_000..=CREW).contains(&self.divers_aboard)
+            && (-1_000_000_000..=MOST_DIVERS).contains(&self.divers_aboard)
             && counts.into_iter().chain([self.divers.len()]).all(|count| count <= 1000)
             && self.player_shots.iter().chain(&self.enemy_shots).all(shot)
             && self.fish.iter().chain(&self.divers).all(swims)

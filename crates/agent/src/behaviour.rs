@@ -15,7 +15,7 @@ pub trait Behaviour: CloneBehaviour + Debug + Send + Sync {
     /// A state was seen while exploring.
     fn visit(&mut self, _state: &[u8]) {}
 
-    /// h(s) of a state that was seen while exploring and decided on by the network.
+    /// h(s) of a state that was seen while exploring.
     fn visit_features(&mut self, _features: &[f32]) {}
 
     /// The true risk of a state, for agents that ask for it ([`Explorer::reads_true_risk`](crate::Explorer::reads_true_risk)).

@@ -1,7 +1,7 @@
 //! An agent's configuration: plain data, defaults from the paper, every number checked before it is used.
 
-use crate::{AgentError, Exploration, NetworkSpec, Objective, Sane};
-use sane_env::EnvSpec;
+use crate::{AgentError, Exploration, NetworkSpec, Objective, RandomStart, Sane};
+use sane_env::{AgentSteps, EnvSpec};
 use serde::{Deserialize, Serialize};
 
 /// Everything that defines an agent except its world. The default is the paper's simple-SANE on Atari.
@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct AgentConfig {
     /// How it explores.
     pub exploration: Exploration,
+    /// Random actions before that, for agents that have none of their own; the paper has none.
+    #[serde(skip_serializing_if = "RandomStart::is_none")]
+    pub random_start: RandomStart,
     /// Its main network.
     pub network: NetworkSpec,
     /// Its optimiser.
@@ -28,6 +31,7 @@ impl Default for AgentConfig {
     fn default() -> Self {
         Self {
             exploration: Exploration::Sane(Sane::default()),
+            random_start: RandomStart::default(),
             network: NetworkSpec::nature(),
             optimiser: AdamConfig::default(),
             gamma: 0.99,
@@ -65,6 +69,12 @@ impl AgentConfig {
         Some(Self { exploration, network: NetworkSpec::for_world(world), ..Self::default() })
     }
 
+    /// The probability of an action that ignores the network, after `now` interactions; none where there is no such action.
+    pub fn epsilon(&self, now: AgentSteps) -> Option<f32> {
+        let of_start = (!self.random_start.is_none()).then(|| self.random_start.epsilon(now));
+        self.exploration.epsilon(now).or(of_start)
+    }
+
     /// Validates the ranges of all numbers; an error names the key.
     pub fn check(&self) -> Result<(), AgentError> {
         let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = self.optimiser;
@@ -77,6 +87,12 @@ impl AgentConfig {
             in_range("clip_gradient_norm", norm.into(), f64::MIN_POSITIVE..f64::INFINITY, "a number above 0")?;
         }
         self.exploration.check()?;
+        if !self.random_start.is_none() && self.exploration.epsilon(AgentSteps(0)).is_some() {
+            let RandomStart { hold, decay } = self.random_start;
+            let (key, value) = ("random_start", format!("{{hold = {}, decay = {}}}", hold.0, decay.0));
+            let expected = "nothing, since this agent has random actions of its own (exploration.epsilon)";
+            return Err(AgentError::OutOfRange { key, value, expected });
+        }
         if let Some(bound) = self.exploration.bound() {
             bound.check()?;
             if self.objective != Objective::TdError {
@@ -114,6 +130,19 @@ mod tests {
         assert_eq!((config.gamma, config.double_q, config.clip_gradient_norm), (0.99, false, None));
         assert_eq!(config.exploration.module().unwrap().hidden, [256]);
         assert_eq!(config.network.hidden, [512]);
+    }
+
+    #[test]
+    fn a_random_start_beside_another_epsilon_is_refused() {
+        let random_start = RandomStart { hold: AgentSteps(1), decay: AgentSteps(2) };
+        for (name, is_refused) in [("eps-greedy", true), ("ez-greedy", true), ("sane", false), ("noisynet", false)] {
+            let exploration = Exploration::named(name).unwrap();
+            let checked = AgentConfig { exploration, random_start, ..AgentConfig::default() }.check();
+            assert_eq!(checked.is_err(), is_refused, "{name}");
+            if let Err(error) = checked {
+                assert!(error.to_string().starts_with("random_start = {hold = 1, decay = 2}"), "{error}");
+            }
+        }
     }
 
     #[test]

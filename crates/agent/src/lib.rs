@@ -80,7 +80,7 @@ pub use perturbation::{ActedOn, KlTerm, LayerContext, Perturbation, Purpose, QVa
 pub use perturbation_module::{ModuleActivation, ModuleSettings, SigmaForm, SigmaStats};
 pub use policy::{ActMode, Decision, Policy};
 pub use sane_nn::NamedTensor;
-pub use schedule::LinearSchedule;
+pub use schedule::{LinearSchedule, RandomStart};
 pub use td_target::{double_q_target, greedy, td_target};
 
 /// The mathematics behind the backward passes.

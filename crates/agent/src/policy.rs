@@ -112,7 +112,12 @@ impl Policy {
         }
         let actions = self.world.actions.len();
         let random = match mode {
-            ActMode::Explore { now } => self.behaviour.choose(now, actions, noise),
+            ActMode::Explore { now } => {
+                // Nothing is drawn where there is no random start.
+                let start = Some(self.config.random_start.epsilon(now)).filter(|epsilon| 0.0 < *epsilon);
+                let at_start = start.and_then(|epsilon| epsilon_random(epsilon, actions, noise));
+                at_start.or_else(|| self.behaviour.choose(now, actions, noise))
+            }
             ActMode::EpsilonGreedy { epsilon } => epsilon_random(epsilon, actions, noise),
             ActMode::Noisy | ActMode::Greedy => None,
         };
@@ -121,6 +126,7 @@ impl Policy {
         if let Some(action) = random {
             // What the greedy action would have been: only so can agents be compared at equal shares of changed actions.
             pass.hidden(network, params, state, None);
+            behaviour.visit_features(&pass.features.row(0)[..network.feature_width()]);
             let memory = Memory { behaviour: behaviour.as_ref(), running_gap };
             pass.head(network, params, HeadMode::Plain, state, memory);
             pass.action_values(params, plain_q, None);

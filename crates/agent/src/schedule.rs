@@ -1,4 +1,4 @@
-//! A number that changes linearly with time: ε of ε-greedy.
+//! A number that changes linearly with time: ε of ε-greedy, and of a random start.
 
 use crate::explorer::Setting;
 use sane_env::AgentSteps;
@@ -47,6 +47,30 @@ impl Default for LinearSchedule {
     }
 }
 
+/// Random actions at the beginning, for agents that have none of their own: ε is 1 while `hold` lasts, then falls linearly
+/// to 0 over `decay`. Noise can only change actions whose values are close, and what an untrained network happens to prefer
+/// everywhere, it keeps on choosing; random actions begin with other data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomStart {
+    /// Interactions that are random alone.
+    pub hold: AgentSteps,
+    /// Interactions over which their share falls to none.
+    pub decay: AgentSteps,
+}
+
+impl RandomStart {
+    /// Whether there is none: the default, and the paper.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// ε after `now` interactions.
+    pub fn epsilon(&self, now: AgentSteps) -> f32 {
+        LinearSchedule { first: 1.0, last: 0.0, hold: self.hold, decay: self.decay }.at(now)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +82,17 @@ mod tests {
         for (step, expected) in cases {
             assert!((epsilon.at(AgentSteps(step)) - expected).abs() < 1e-6, "at {step}");
         }
+    }
+
+    #[test]
+    fn a_random_start_ends_and_without_one_there_is_no_random_action() {
+        let start = RandomStart { hold: AgentSteps(100), decay: AgentSteps(200) };
+        let cases = [(0, 1.0), (99, 1.0), (200, 0.5), (300, 0.0), (25_000_000, 0.0)];
+        for (step, expected) in cases {
+            assert_eq!(start.epsilon(AgentSteps(step)), expected, "at {step}");
+        }
+        assert!(RandomStart::default().is_none());
+        assert_eq!(RandomStart::default().epsilon(AgentSteps(0)), 0.0);
     }
 
     #[test]

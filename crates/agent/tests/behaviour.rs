@@ -5,7 +5,7 @@ mod oracle;
 use oracle::{learner, random_batch, small_network, world};
 use sane_agent::{
     ActMode, AgentConfig, AgentError, ConvSpec, EpsGreedy, Exploration, LearnError, Learner, LinearSchedule,
-    NetworkSpec, ParameterCounts, Policy, SaneConstant, SaneFixed, Thompson, catalogue,
+    NetworkSpec, ParameterCounts, Policy, RandomStart, SaneConstant, SaneFixed, Thompson, catalogue,
 };
 use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 
@@ -65,6 +65,42 @@ fn epsilon_one_is_uniform_and_epsilon_zero_is_greedy() {
     }
     let best = learner.q_values().iter().fold(f32::NEG_INFINITY, |best, &q| best.max(q));
     assert_eq!(greedy.q, Some(best));
+}
+
+#[test]
+fn a_random_start_comes_before_the_agents_own_noise_and_leaves_no_trace_in_it() {
+    let world = small_world();
+    let random_start = RandomStart { hold: AgentSteps(10), decay: AgentSteps(20) };
+    for entry in catalogue().iter().filter(|entry| entry.settings.epsilon(AgentSteps(0)).is_none()) {
+        let (plain, started) = (named(entry.name), AgentConfig { random_start, ..named(entry.name) });
+        started.check().unwrap();
+        let (mut plain, mut started) = (learner(&plain, &world, 1), learner(&started, &world, 1));
+        let state = state(&world, 1);
+        let mut share = |now| {
+            let mut noise = Stream::named(now, "act");
+            let mode = ActMode::Explore { now: AgentSteps(now) };
+            (0..200).filter(|_| started.act(&state, mode, &mut noise).random).count()
+        };
+        assert_eq!((share(0), share(9), share(30)), (200, 200, 0), "{}", entry.name);
+        assert!((70..130).contains(&share(20)), "{}", entry.name);
+        // From its end on, the same decisions from the same draws.
+        let (mut ours, mut theirs) = (Stream::named(1, "later"), Stream::named(1, "later"));
+        let now = AgentSteps(30);
+        started.begin_episode();
+        plain.begin_episode();
+        if entry.settings.bound().is_none() && !entry.name.contains("visits") {
+            for _ in 0..5 {
+                let decisions = (
+                    started.act(&state, ActMode::Explore { now }, &mut ours),
+                    plain.act(&state, ActMode::Explore { now }, &mut theirs),
+                );
+                assert_eq!(decisions.0, decisions.1, "{}", entry.name);
+            }
+        }
+        // Evaluation knows nothing of it.
+        let decision = started.act(&state, ActMode::Noisy, &mut ours);
+        assert!(!decision.random, "{}", entry.name);
+    }
 }
 
 #[test]

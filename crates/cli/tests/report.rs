@@ -203,3 +203,25 @@ fn a_frontier_of_nothing_is_refused_with_what_is_missing() {
     SyntheticRun { reached: 5_000, ..SyntheticRun::small("boxing", "sane", 1, 40.0) }.write(&root.path().join("runs"));
     check(&mut frontier(root.path(), &["runs"]), 1, "no run that was found can be used");
 }
+
+#[test]
+fn a_run_whose_last_interval_is_shorter_than_the_others_is_on_the_frontier() {
+    let root = tempfile::tempdir().unwrap();
+    let run = |steps: &str, interval: &str, out: &str| {
+        let mut train = sane(&["train", "risky-road", "--agent", "eps-greedy", "--steps", steps, "--out", out]);
+        train.args(["--set", interval]).current_dir(root.path());
+        check(&mut train, 0, "");
+    };
+    run("1500", "record.interval=1000", "runs/cut");
+    check(&mut frontier(root.path(), &["runs/cut", "-o", "out"]), 0, "");
+    let table = fs::read_to_string(root.path().join("out/frontier-runs.csv")).unwrap();
+    let named = |name: &str| {
+        let column = table.lines().next().unwrap().split(',').position(|column| column == name).unwrap();
+        table.lines().nth(1).unwrap().split(',').nth(column).unwrap().to_owned()
+    };
+    assert_eq!(named("interactions"), "750", "{table}");
+    assert!(0.0 < named("changed_share").parse::<f64>().unwrap(), "{table}");
+    run("500", "record.interval=1000", "short/run");
+    let reason = "no share of exploratory actions after interaction 250; a smaller record.interval";
+    check(&mut frontier(root.path(), &["short"]), 1, reason);
+}

@@ -167,7 +167,7 @@ impl Run {
 
     /// ε now, for agents that have one.
     pub fn epsilon(&self) -> Option<f32> {
-        self.config.learner.exploration.epsilon(self.clock.steps())
+        self.config.learner.epsilon(self.clock.steps())
     }
 
     /// The true risk of the current state, in worlds that know it.

@@ -162,9 +162,9 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 fn run_here(suite: &Suite, folder: &Path, options: &SchedulerOptions, output: Output) -> Outcome {
     let stop = stop_on_signals()?;
     output.note(format_args!(
-        "{}: {} runs, {} in parallel with {} each, in {}",
+        "{}: {}, {} in parallel with {} each, in {}",
         suite.name,
-        suite.runs.len(),
+        counted(suite.runs.len(), "run"),
         options.jobs.min(suite.runs.len()),
         counted(options.threads, "thread"),
         folder.display()
@@ -198,7 +198,7 @@ fn finish(status: &SuiteStatus, folder: &Path, output: Output) -> Outcome {
         );
         return Err(Failure::Failed(anyhow::anyhow!(text)));
     }
-    output.note(format_args!("done: {done} runs; next: sane report {}", folder.display()));
+    output.note(format_args!("done: {}; next: sane report {}", counted(done, "run"), folder.display()));
     Ok(())
 }
 

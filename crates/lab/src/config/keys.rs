@@ -24,7 +24,7 @@ pub fn keys() -> &'static [Key] {
     &KEYS
 }
 
-const OWN_KEYS: [Key; 35] = [
+const OWN_KEYS: [Key; 37] = [
     key("agent", "name of the agent; `sane agents` lists them"),
     key("seed", "seed of all random streams, 0 to 2^63 − 1"),
     key("world.name", "the world: an Atari game, minatar/<game>, deep-sea/<size>, risky-road, gym:<id>"),
@@ -50,6 +50,14 @@ const OWN_KEYS: [Key; 35] = [
     key("record.film_interval", "seconds from one film of the newest episode (film.bin) to the next; 0: no films"),
     key("learner.gamma", "discount γ, in [0, 1]"),
     key("learner.double_q", "whether the online network chooses the action the target network values: true, false"),
+    key(
+        "learner.random_start.hold",
+        "agents without ε: interactions at the beginning that are random alone; left out: 0",
+    ),
+    key(
+        "learner.random_start.decay",
+        "agents without ε: over how many more the random share falls to none; left out: 0",
+    ),
     key("learner.clip_gradient_norm", "largest norm of the gradient, above 0; left out: not clipped"),
     key("learner.optimiser.learning_rate", "step size of Adam, at least 0"),
     key("learner.optimiser.beta_1", "decay of Adam's first moment, in [0, 1)"),
@@ -89,6 +97,7 @@ mod tests {
             ["objective.kl_weight", "objective.parameters", "objective.sigma", "clip_gradient_norm"]
                 .map(|key| format!("learner.{key}")),
         );
+        used.extend(["hold", "decay"].map(|key| format!("learner.random_start.{key}")));
         used.extend(["history", "python", "timeout_seconds", "kwargs"].map(|key| format!("world.{key}")));
         used.insert("training.evaluate_every".into());
         assert_eq!(known, used.iter().map(String::as_str).collect());

@@ -42,7 +42,8 @@ pub fn read_frontier_run(folder: &Path, last: f64) -> Result<FrontierRun, Report
             Event::RunStarted(started) => sums.actions = started.actions.len(),
             Event::IntervalFinished(interval) => sums.interval(&interval),
             Event::EpisodeFinished(episode) => sums.episode(&episode),
-            Event::RunFinished(_) | Event::EvaluationFinished(_) => {}
+            Event::RunFinished(finished) => sums.reached = finished.interactions,
+            Event::EvaluationFinished(_) => {}
         }
         Ok(())
     })?;
@@ -52,10 +53,16 @@ pub fn read_frontier_run(folder: &Path, last: f64) -> Result<FrontierRun, Report
         return Err(unusable(format!("it has reached {reached} of its {budget} interactions")));
     }
     let Some(changed_share) = ratio(sums.changed, sums.measured) else {
-        return Err(unusable("its records hold no share of exploratory actions".into()));
+        return Err(unusable(format!(
+            "its records hold no share of exploratory actions after interaction {from}; a smaller record.interval keeps some"
+        )));
     };
     let interactions = sums.reached - from;
-    let harms = if sums.has_criterion { sums.bad } else { sums.lives_lost };
+    // Lost lives are known to the end of the last interval, which need not be that of the run.
+    let (harms, watched) = match sums.has_criterion {
+        true => (sums.bad, interactions),
+        false => (sums.lives_lost, sums.recorded.saturating_sub(from)),
+    };
     Ok(FrontierRun {
         folder: folder.into(),
         world: config.world,
@@ -66,7 +73,7 @@ pub fn read_frontier_run(folder: &Path, last: f64) -> Result<FrontierRun, Report
         changed_share,
         changed_risky: ratio(sums.changed_risky, sums.risky),
         changed_other: ratio(sums.changed_other, sums.other),
-        harms_per_1000: 1000.0 * harms / interactions.max(1) as f64,
+        harms_per_1000: 1000.0 * harms / watched.max(1) as f64,
         return_mean: ratio(sums.returns, sums.episodes as f64),
         episodes: sums.episodes,
     })
@@ -77,7 +84,10 @@ pub fn read_frontier_run(folder: &Path, last: f64) -> Result<FrontierRun, Report
 struct Sums {
     from: u64,
     actions: usize,
+    /// How far the run has come.
     reached: u64,
+    /// How far its intervals have.
+    recorded: u64,
     measured: f64,
     changed: f64,
     risky: f64,
@@ -93,10 +103,11 @@ struct Sums {
 
 impl Sums {
     fn interval(&mut self, interval: &IntervalFinished) {
-        let begin = self.reached.max(self.from);
-        let whole = interval.interactions.saturating_sub(self.reached).max(1) as f64;
+        let begin = self.recorded.max(self.from);
+        let whole = interval.interactions.saturating_sub(self.recorded).max(1) as f64;
         let weight = interval.interactions.saturating_sub(begin) as f64;
-        self.reached = interval.interactions;
+        self.recorded = interval.interactions;
+        self.reached = self.reached.max(interval.interactions);
         if weight == 0.0 {
             return;
         }

@@ -4,7 +4,7 @@ use crate::failure::Outcome;
 use crate::output::Output;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sane_record::{RunState, RunStatus, SuiteStatus};
-use sane_stats::number_format::duration;
+use sane_stats::number_format::{counted, duration};
 use sane_suite::{SuiteFolder, Update};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -55,7 +55,7 @@ pub fn show(folder: &SuiteFolder, as_json: bool, output: Output) -> Outcome {
 
 /// The number of runs in each state, and the estimated time until all are done.
 fn summary(status: &SuiteStatus) -> String {
-    let mut parts = vec![format!("{} of {} runs done", status.count(RunState::Done), status.runs.len())];
+    let mut parts = vec![format!("{} of {} done", status.count(RunState::Done), counted(status.runs.len(), "run"))];
     for state in RunState::ALL.into_iter().filter(|state| *state != RunState::Done) {
         let count = status.count(state);
         if 0 < count {

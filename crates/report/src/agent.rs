@@ -84,11 +84,15 @@ impl Look {
         paper_position(name).unwrap_or_else(|| PAPER_AGENTS.len() + (hash(name) >> 32) as usize % others)
     }
 
-    /// The first choice of `name`, or the next look that none of `taken` has and that is not one of the paper's.
+    /// The first choice of `name`, or the next look whose colour none of `taken` has, or, where all colours are taken, the
+    /// next look that none of them has and that is not one of the paper's. The paper's agents keep their colours.
     pub(crate) fn of(name: &str, taken: &[Look]) -> Self {
         let first = Self::first_choice(name);
-        let choices = (first..Self::COUNT).chain(PAPER_AGENTS.len()..first).map(Self::nth);
-        choices.into_iter().find(|look| !taken.contains(look)).unwrap_or(Self::nth(first))
+        let choices = || (first..Self::COUNT).chain(PAPER_AGENTS.len()..first).map(Self::nth);
+        let has_own_colour = |look: &Look| taken.iter().all(|other| other.colour != look.colour);
+        let in_own_colour = choices().find(has_own_colour).filter(|_| paper_position(name).is_none());
+        let is_free = |look: &Look| !taken.contains(look);
+        in_own_colour.or_else(|| choices().find(is_free)).unwrap_or(Self::nth(first))
     }
 
     /// Another line of the same colour, for a variant of the same agent; of another colour if there is none left.
@@ -102,7 +106,7 @@ impl Look {
 impl Agent {
     /// The agents of these runs: the paper's first and in the paper's order, then by name; variants of an agent by their
     /// settings, its preset's own first. Every setting that can change a result tells runs apart, also `training.*`.
-    /// If two agents would get the same look, the later one takes the next free look.
+    /// If two agents would get the same colour, the later one takes the next free one.
     pub fn all_of(runs: &[RecordedRun]) -> Vec<Self> {
         Self::told_apart_by(&Keys::Any, runs)
     }
@@ -289,10 +293,19 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_looks_the_same_alone_and_beside_agents_of_other_looks() {
+    fn agents_of_one_figure_share_no_colour_as_long_as_there_are_colours() {
+        let names = ["q-sane", "sane", "noisynet", "eps-greedy", "sane-elbo", "sane-constant-elbo", "sane-counts"];
+        assert_eq!(names.len(), Look::AGENT_COLOURS);
+        let colours: BTreeSet<usize> = looks(&names).into_iter().map(|(_, look)| look.colour).collect();
+        assert_eq!(colours.len(), names.len());
+    }
+
+    #[test]
+    fn an_agent_looks_the_same_alone_and_beside_agents_of_other_colours() {
         // Part of the rule: a changed hash would change the colours of figures that people compare.
         assert_eq!(looks(&["sane-constant"])[0].1, Look { colour: 1, pattern: 5 });
-        assert_eq!(looks(&["sane-constant", "sane", "sane-layerwise"])[1].1, Look { colour: 1, pattern: 5 });
+        assert_eq!(looks(&["sane-constant", "noisynet", "sane-layerwise"])[1].1, Look { colour: 1, pattern: 5 });
+        assert_ne!(looks(&["sane-constant", "sane"])[1].1.colour, 1);
         // Both names lead to one look; the later name takes the next.
         let pair = ["sane-visits", "q-sane-noisy-features"];
         assert_eq!(pair.map(Look::first_choice), [4; 2]);

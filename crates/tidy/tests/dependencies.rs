@@ -1,5 +1,5 @@
 //! The dependencies: licences that may be passed on with this project, one registry, no version twice without a reason.
-//! Read off `cargo metadata --offline`, so nothing is fetched. `deny.toml` says the same to cargo-deny.
+//! Read off `cargo metadata --locked`, which fetches only what this machine lacks. `deny.toml` says the same to cargo-deny.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ fn packages() -> Vec<Value> {
     };
     let version = run(&["--version", "--verbose"]);
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("cargo names its host").to_owned();
-    let metadata = run(&["metadata", "--format-version", "1", "--offline", "--filter-platform", &host]);
+    let metadata = run(&["metadata", "--format-version", "1", "--locked", "--filter-platform", &host]);
     let metadata: Value = serde_json::from_str(&metadata).expect("metadata is JSON");
     metadata["packages"].as_array().expect("packages are a list").clone()
 }

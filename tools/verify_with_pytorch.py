@@ -98,11 +98,10 @@ class Network:
         mu = "_mu" if self.kind.startswith("noisynet") else ""
         return self.p[f"fc{k}.weight{mu}"].unsqueeze(0), self.p[f"fc{k}.bias{mu}"].unsqueeze(0)
 
-    def gap(self, states):
-        """max Q - mean Q of each state without noise."""
+    def clean_q(self, states):
+        """Action values without noise."""
         with torch.no_grad():
-            q = self.head(self.hidden(states), self.clean)
-            return q.max(1).values - q.mean(1)
+            return self.head(self.hidden(states), self.clean)
 
     def scales(self, h, memory):
         """Factors of sigma(s) and of the weight of its KL [batch, 1], constants for every derivative."""
@@ -204,22 +203,42 @@ class LangevinAdam(torch.optim.Optimizer):
 
 
 class Bound:
-    """The weight of the KL term: 2v^2/k, v in units of the running median of the gap between action values."""
+    """The weight of the KL term: 2v^2/k, v in units of the running median of the gap between action values, as it is, or so
+    large that it changes a share of the actions."""
 
     def __init__(self, exploration):
         self.settings = exploration if "q_noise" in exploration else None
         self.gap, self.batches = 0.0, 0
+        self.changing, self.telling_batches = 0.0, 0
 
-    def weight(self, network, states):
+    def weight(self, network, states, noisy):
         if self.settings is None:
             return None
-        gaps = network.gap(states).sort().values
+        clean = network.clean_q(states)
+        gaps = (clean.max(1).values - clean.mean(1)).sort().values
         self.batches += 1
         self.gap += (gaps[len(gaps) // 2].item() - self.gap) * max(1.0 / self.batches, 1e-3)
-        v = self.settings["q_noise"] * (self.gap if self.settings["q_noise_unit"] == "gap" else 1.0)
+        if self.settings["q_noise_unit"] == "share":
+            v = self.noise_that_changes(self.settings["q_noise"], clean, noisy - clean)
+        else:
+            v = self.settings["q_noise"] * (self.gap if self.settings["q_noise_unit"] == "gap" else 1.0)
         if self.settings["contraction"] == "posterior":
             v *= self.settings["posterior_at"] ** 0.5  # A trace counts no transitions.
         return 2.0 * v * v / network.perturbed()
+
+    def noise_that_changes(self, share, clean, noise):
+        """The running quantile of the size at which noise changes the greedy action."""
+        best = clean.argmax(1, keepdim=True)
+        behind, ahead = clean.gather(1, best) - clean, noise - noise.gather(1, best)
+        factors = torch.where(ahead > 0, behind / ahead, torch.inf).min(1).values
+        size = noise.square().mean().sqrt()
+        if size > 0 and factors.isfinite().any():
+            current = self.changing if self.telling_batches else size.item()
+            changed = (factors * size < current).double().mean().item()
+            self.telling_batches += 1
+            step = max(1.0 / self.telling_batches, 1e-3) * (share - changed) / share
+            self.changing = current * (1.0 + min(max(step, -0.5), 0.5))
+        return self.changing
 
 
 class Verdict:
@@ -287,7 +306,7 @@ def verify(path, tolerance):
         mask = step["weight"] if heads > 1 else torch.ones(len(q), 1)
         loss = (mask * (taken - value) ** 2).mean()
         value = value if heads > 1 else value.squeeze(1)
-        weight = bound.weight(online, step["states"])
+        weight = bound.weight(online, step["states"], q.detach())
         if weight is not None:
             with torch.no_grad():
                 kl_scale = online.scales(online.hidden(step["states"]), memory)[1]

@@ -4,6 +4,7 @@
 use crate::AgentError;
 use crate::config::in_range;
 use crate::explorer::Setting;
+use crate::share::ShareNoise;
 use sane_nn::Matrix;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bound {
-    /// Wanted standard deviation of Q̃(s, a) − Q̄(s, a).
+    /// Wanted standard deviation of Q̃(s, a) − Q̄(s, a), or the share of actions that it shall change.
     pub q_noise: f32,
     pub q_noise_unit: QNoiseUnit,
     pub contraction: Contraction,
@@ -39,9 +40,11 @@ impl Default for Bound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QNoiseUnit {
-    /// The running median of the gap max Q̄(s, ·) − mean Q̄(s, ·), so that the setting means the same in every world.
+    /// The running median of the gap max Q̄(s, ·) − mean Q̄(s, ·), so that the setting does not depend on the size of rewards.
     #[default]
     Gap,
+    /// The share of actions that it changes, so that the setting does not depend on the number of actions either.
+    Share,
     /// Action values as they are.
     Absolute,
 }
@@ -63,7 +66,8 @@ impl Bound {
         Setting { key: "q_noise", meaning: "elbo agents: wanted standard deviation of the noise of Q, above 0" },
         Setting {
             key: "q_noise_unit",
-            meaning: "elbo agents: unit of q_noise: gap (running median of max Q − mean Q) or absolute",
+            meaning: "elbo agents: unit of q_noise: gap (running median of max Q − mean Q), share (of actions that the noise \
+                      changes) or absolute",
         },
         Setting {
             key: "contraction",
@@ -81,7 +85,15 @@ impl Bound {
     /// Validates the ranges.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
         let positive = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
-        in_range("exploration.q_noise", self.q_noise.into(), positive, "a number above 0")?;
+        match self.q_noise_unit {
+            QNoiseUnit::Share => {
+                let share = f64::from(f32::MIN_POSITIVE)..1.0;
+                in_range("exploration.q_noise", self.q_noise.into(), share, "a share of actions, above 0 and below 1")?;
+            }
+            QNoiseUnit::Gap | QNoiseUnit::Absolute => {
+                in_range("exploration.q_noise", self.q_noise.into(), positive, "a number above 0")?;
+            }
+        }
         in_range("exploration.posterior_at", self.posterior_at.into(), 1.0..f64::INFINITY, "a number of at least 1")
     }
 }
@@ -89,7 +101,8 @@ impl Bound {
 /// How fast the running median follows the batches once it has seen many of them.
 const FORGETTING: f32 = 1e-3;
 
-/// The weight of the KL term and what it follows: the median gap between action values, and how many transitions were seen.
+/// The weight of the KL term and what it follows: the median gap between action values or the noise that changes a share of
+/// the actions, and how many transitions were seen.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundState {
     settings: Bound,
@@ -99,14 +112,14 @@ pub(crate) struct BoundState {
     transitions: u64,
     /// The gaps of a batch.
     gaps: Vec<f32>,
+    /// Where `q_noise` is a share of actions: the noise that changes it.
+    share: Option<ShareNoise>,
 }
-
-/// Numbers of a checkpoint that hold a [`BoundState`].
-pub(crate) const BOUND_WORDS: usize = 4;
 
 impl BoundState {
     pub fn new(settings: Bound) -> Self {
-        Self { settings, gap: 0.0, batches: 0, transitions: 0, gaps: Vec::new() }
+        let share = (settings.q_noise_unit == QNoiseUnit::Share).then(|| ShareNoise::new(settings.q_noise));
+        Self { settings, gap: 0.0, batches: 0, transitions: 0, gaps: Vec::new(), share }
     }
 
     /// A transition was seen.
@@ -114,12 +127,15 @@ impl BoundState {
         self.transitions += 1;
     }
 
-    /// Q̄(s, ·) of a batch: moves the running median of the gap.
+    /// Q̄(s, ·) and Q̃(s, ·) of a batch: moves the running median of the gap, and the noise that changes a share of actions.
     ///
     /// The first batches are averaged evenly, later ones with a memory of a thousand batches.
-    pub fn add_batch(&mut self, q_values: &Matrix) {
+    pub fn add_batch(&mut self, plain: &Matrix, noisy: &Matrix) {
+        if let Some(share) = &mut self.share {
+            share.add_batch(plain, noisy);
+        }
         self.gaps.clear();
-        self.gaps.extend((0..q_values.rows()).map(|i| gap(q_values.row(i))));
+        self.gaps.extend((0..plain.rows()).map(|i| gap(plain.row(i))));
         let middle = self.gaps.len() / 2;
         let (_, median, _) = self.gaps.select_nth_unstable_by(middle, f32::total_cmp);
         let median = *median;
@@ -137,9 +153,10 @@ impl BoundState {
     /// v: the wanted standard deviation of the noise of Q, now.
     pub fn q_noise(&self) -> f32 {
         let Bound { q_noise, q_noise_unit, contraction, posterior_at, .. } = self.settings;
-        let wanted = match q_noise_unit {
-            QNoiseUnit::Gap => q_noise * self.gap,
-            QNoiseUnit::Absolute => q_noise,
+        let wanted = match (&self.share, q_noise_unit) {
+            (Some(share), _) => share.size(),
+            (None, QNoiseUnit::Gap) => q_noise * self.gap,
+            (None, _) => q_noise,
         };
         match contraction {
             Contraction::Constant => wanted,
@@ -166,15 +183,19 @@ impl BoundState {
     }
 
     /// What a checkpoint keeps.
-    pub fn words(&self) -> [u32; BOUND_WORDS] {
-        [self.gap.to_bits(), self.batches, self.transitions as u32, (self.transitions >> 32) as u32]
+    pub fn words(&self) -> impl Iterator<Item = u32> {
+        let always = [self.gap.to_bits(), self.batches, self.transitions as u32, (self.transitions >> 32) as u32];
+        always.into_iter().chain(self.share.iter().flat_map(ShareNoise::words))
     }
 
-    /// Restores what [`words`](Self::words) gave.
-    pub fn restore(&mut self, words: [u32; BOUND_WORDS]) {
-        let [gap, batches, low, high] = words;
-        (self.gap, self.batches) = (f32::from_bits(gap), batches);
-        self.transitions = u64::from(high) << 32 | u64::from(low);
+    /// Restores what [`words`](Self::words) gave; more may follow it.
+    pub fn restore(&mut self, words: &[u32]) {
+        let Some(([gap, batches, low, high], rest)) = words.split_first_chunk() else { return };
+        (self.gap, self.batches) = (f32::from_bits(*gap), *batches);
+        self.transitions = u64::from(*high) << 32 | u64::from(*low);
+        if let (Some(share), Some(words)) = (&mut self.share, rest.first_chunk()) {
+            share.restore(*words);
+        }
     }
 }
 
@@ -205,6 +226,12 @@ mod tests {
         matrix
     }
 
+    /// A batch whose noise is not looked at.
+    fn add(state: &mut BoundState, rows: &[[f32; 2]]) {
+        let q_values = q_values(rows);
+        state.add_batch(&q_values, &q_values);
+    }
+
     #[test]
     fn the_gap_is_the_best_action_value_above_the_mean() {
         assert_eq!(gap(&[1.0, 4.0, 1.0]), 2.0);
@@ -215,9 +242,9 @@ mod tests {
     fn the_weight_is_that_of_the_wanted_noise_in_units_of_the_median_gap() {
         let mut state = BoundState::new(Bound { q_noise: 0.5, ..Bound::default() });
         assert_eq!(state.kl_weight(10), 0.0);
-        state.add_batch(&q_values(&[[0.0, 8.0], [2.0, 0.0], [5.0, 5.0]]));
+        add(&mut state, &[[0.0, 8.0], [2.0, 0.0], [5.0, 5.0]]);
         assert_eq!((state.gap, state.q_noise(), state.kl_weight(10)), (1.0, 0.5, 0.05));
-        state.add_batch(&q_values(&[[0.0, 4.0], [4.0, 0.0], [9.0, 5.0]]));
+        add(&mut state, &[[0.0, 4.0], [4.0, 0.0], [9.0, 5.0]]);
         assert_eq!(state.gap, 1.5);
         let absolute = BoundState::new(Bound { q_noise_unit: QNoiseUnit::Absolute, ..Bound::default() });
         assert_eq!(absolute.q_noise(), 0.3);
@@ -242,11 +269,33 @@ mod tests {
     #[test]
     fn the_state_survives_a_checkpoint() {
         let mut state = BoundState::new(Bound::default());
-        state.add_batch(&q_values(&[[0.0, 0.7]]));
+        add(&mut state, &[[0.0, 0.7]]);
         state.transitions = (5 << 32) + 3;
         let mut copy = BoundState::new(Bound::default());
-        copy.restore(state.words());
-        assert_eq!((copy.words(), copy.q_noise()), (state.words(), state.q_noise()));
+        copy.restore(&state.words().collect::<Vec<u32>>());
+        assert!(copy.words().eq(state.words()));
+        assert_eq!(copy.q_noise(), state.q_noise());
+    }
+
+    #[test]
+    fn noise_that_changes_a_share_of_actions_survives_a_checkpoint_and_contracts() {
+        let settings = Bound { q_noise: 0.2, q_noise_unit: QNoiseUnit::Share, ..Bound::default() };
+        let mut state = BoundState::new(settings);
+        assert_eq!(state.q_noise(), 0.0);
+        let plain = q_values(&[[0.0, 0.7], [1.0, 0.0], [0.2, 0.1]]);
+        state.add_batch(&plain, &q_values(&[[0.1, 0.6], [0.5, 0.3], [0.3, 0.5]]));
+        assert!(0.0 < state.q_noise());
+        let mut words: Vec<u32> = state.words().collect();
+        words.push(9);
+        let mut copy = BoundState::new(settings);
+        copy.restore(&words);
+        assert!(copy.words().eq(state.words()));
+        assert_eq!(copy.q_noise(), state.q_noise());
+        let contracting = Bound { contraction: Contraction::Posterior, posterior_at: 100, ..settings };
+        let mut contracted = BoundState::new(contracting);
+        contracted.restore(&words);
+        contracted.transitions = 400;
+        assert_eq!(contracted.q_noise(), 0.5 * state.q_noise());
     }
 
     #[test]
@@ -254,6 +303,11 @@ mod tests {
         for q_noise in [0.0, -1.0, f32::NAN, f32::INFINITY] {
             let text = Bound { q_noise, ..Bound::default() }.check().unwrap_err().to_string();
             assert!(text.starts_with("exploration.q_noise = "), "{text}");
+        }
+        for q_noise in [0.0, 1.0, 3.0, f32::NAN] {
+            let text =
+                Bound { q_noise, q_noise_unit: QNoiseUnit::Share, ..Bound::default() }.check().unwrap_err().to_string();
+            assert!(text.contains("a share of actions, above 0 and below 1"), "{text}");
         }
     }
 }

@@ -54,6 +54,7 @@ mod perturbed_layer;
 mod policy;
 mod rows;
 mod schedule;
+mod share;
 mod td_target;
 mod trace;
 mod visit_counts;

@@ -208,8 +208,8 @@ impl Policy {
     pub(crate) fn restore_memory(&mut self, memory: &[u32]) {
         let (of_behaviour, rest) = memory.split_at(self.behaviour.memory().len());
         self.behaviour.restore(of_behaviour);
-        if let (Some(bound), Some(words)) = (&mut self.bound, rest.first_chunk()) {
-            bound.restore(*words);
+        if let Some(bound) = &mut self.bound {
+            bound.restore(rest);
         }
         if let (true, Some([is_held, high, low])) = (self.holds_noise_for_an_episode(), rest.last_chunk().copied()) {
             self.held_draw = (is_held != 0).then_some(u64::from(high) << 32 | u64::from(low));

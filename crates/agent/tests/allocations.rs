@@ -3,7 +3,7 @@
 mod oracle;
 
 use oracle::{learner, random_batch, world};
-use sane_agent::{ActMode, AgentConfig};
+use sane_agent::{ActMode, AgentConfig, QNoiseUnit};
 use sane_env::{FrameSpace, Stream};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
@@ -36,8 +36,11 @@ fn learning_and_acting_allocate_nothing() {
         "sane-per-batch",
         "sane-shuffled",
     ];
-    for name in names {
-        let config = AgentConfig::named(name, &world).unwrap();
+    let named = |name| AgentConfig::named(name, &world).unwrap();
+    let mut by_share = named("sane-elbo");
+    let bound = by_share.exploration.bound_mut().unwrap();
+    (bound.q_noise, bound.q_noise_unit) = (0.1, QNoiseUnit::Share);
+    for (name, config) in names.map(|name| (name, named(name))).into_iter().chain([("sane-elbo by share", by_share)]) {
         let mut learner = learner(&config, &world, 1);
         let batch = random_batch(&world, 32, &mut Stream::named(1, "batch"));
         let mut noise = Stream::named(1, "noise");

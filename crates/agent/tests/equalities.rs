@@ -7,8 +7,8 @@ use oracle::model::Model;
 use oracle::{Adam, Inputs, NO_GAP, check_close, learner, learner_on, params, random_batch, small_network, world};
 use proptest::prelude::*;
 use sane_agent::{
-    ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, Noisynet, PAPER_AGENTS, Sane, SaneFixed,
-    Thompson, catalogue,
+    ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, Noisynet, PAPER_AGENTS, QNoiseUnit, Sane,
+    SaneFixed, Thompson, catalogue,
 };
 use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 use sane_nn::Kernel;
@@ -20,6 +20,13 @@ fn atari_like() -> EnvSpec {
 
 fn named(name: &str, network: NetworkSpec) -> AgentConfig {
     AgentConfig { exploration: Exploration::named(name).unwrap(), network, ..AgentConfig::default() }
+}
+
+/// With noise that shall change a share of the actions, whose size is remembered besides.
+fn by_share(mut config: AgentConfig) -> AgentConfig {
+    let bound = config.exploration.bound_mut().unwrap();
+    (bound.q_noise, bound.q_noise_unit) = (0.1, QNoiseUnit::Share);
+    config
 }
 
 fn learn(learner: &mut Learner, world: &EnvSpec, size: usize, steps: usize, seed: u64) -> Vec<LearnStats> {
@@ -34,8 +41,9 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn every_agent_learns_the_same_bytes_on_1_2_3_and_8_threads() {
     let world = world(FrameSpace::planes(4, 10, 10), 1, 6);
-    for entry in catalogue() {
-        let mut config = AgentConfig::named(entry.name, &world).unwrap();
+    let configs = catalogue().iter().map(|entry| (entry.name, AgentConfig::named(entry.name, &world).unwrap()));
+    let share = ("sane-elbo by share", by_share(AgentConfig::named("sane-elbo", &world).unwrap()));
+    for (name, mut config) in configs.chain([share]) {
         if let Exploration::SaneWeightwise(_) = config.exploration {
             config.network.hidden = vec![8];
         }
@@ -50,7 +58,7 @@ fn every_agent_learns_the_same_bytes_on_1_2_3_and_8_threads() {
         };
         let alone = run(1);
         for threads in [2, 3, 8] {
-            assert!(run(threads) == alone, "{} differs on {threads} threads", entry.name);
+            assert!(run(threads) == alone, "{name} differs on {threads} threads");
         }
     }
 }
@@ -182,8 +190,10 @@ fn noise_that_is_never_acted_on_learns_as_any_other_and_acts_on_the_means() {
 fn a_restored_learner_continues_bit_for_bit() {
     let world = atari_like();
     // The reference with a σ per weight keeps nothing that the others do not keep, and is slow.
-    for entry in catalogue().iter().filter(|entry| !matches!(entry.settings, Exploration::SaneWeightwise(_))) {
-        let (name, config) = (entry.name, named(entry.name, small_network()));
+    let kept = catalogue().iter().filter(|entry| !matches!(entry.settings, Exploration::SaneWeightwise(_)));
+    let configs = kept.map(|entry| (entry.name, named(entry.name, small_network())));
+    let share = ("sane-elbo by share", by_share(named("sane-elbo", small_network())));
+    for (name, config) in configs.chain([share]) {
         let mut unbroken = learner(&config, &world, 41);
         let mut noise = Stream::named(3, "act");
         for byte in 0..5_u8 {
@@ -228,8 +238,9 @@ fn a_clipped_gradient_has_the_norm_it_was_clipped_to() {
 #[test]
 fn all_kernels_learn_and_act_the_same_bit_for_bit() {
     let world = atari_like();
-    for entry in catalogue() {
-        let mut config = named(entry.name, small_network());
+    let configs = catalogue().iter().map(|entry| (entry.name, named(entry.name, small_network())));
+    let share = ("sane-elbo by share", by_share(named("sane-elbo", small_network())));
+    for (name, mut config) in configs.chain([share]) {
         if let Exploration::SaneWeightwise(_) = config.exploration {
             config.network.hidden = vec![8];
         }
@@ -241,7 +252,7 @@ fn all_kernels_learn_and_act_the_same_bit_for_bit() {
         };
         let fastest = run(Kernel::detect());
         for kernel in Kernel::available() {
-            assert!(run(kernel) == fastest, "{} on {}", entry.name, kernel.name());
+            assert!(run(kernel) == fastest, "{name} on {}", kernel.name());
         }
     }
 }

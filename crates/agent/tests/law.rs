@@ -224,3 +224,41 @@ fn the_law_of_a_state_is_known_where_one_sigma_scales_its_noise() {
     assert_eq!(["sane-elbo", "sane-counts", "oracle", "sane-constant-elbo"].map(has_law), [(true, true); 4]);
     assert_eq!(["noisynet", "eps-greedy", "sane-layerwise", "bootstrapped"].map(has_law), [(false, false); 4]);
 }
+
+/// Two actions whose values differ by more from state to state, learned with noise that shall change a share of the actions:
+/// it does, although the noise begins far too large and follows its KL term slowly.
+#[test]
+fn noise_changes_the_wanted_share_of_the_actions() {
+    let world = small_world();
+    let mut batch = Batch::new(8 * STATES, world.state_bytes());
+    for (i, place) in batch.states.chunks_exact_mut(world.state_bytes()).enumerate() {
+        place.copy_from_slice(&bytes(&states()[i % STATES]));
+    }
+    for i in 0..batch.size() {
+        let action = i / STATES % ACTIONS;
+        batch.actions[i] = Action(action as u16);
+        batch.rewards[i] = action as f32 * 0.05 * (1 + i % STATES) as f32;
+        batch.terminals[i] = true;
+    }
+    for (name, wanted) in
+        [("sane-elbo", 0.05_f32), ("sane-elbo", 0.25), ("sane-constant-elbo", 0.05), ("noisynet-elbo", 0.05)]
+    {
+        let mut config = config(Exploration::named(name).unwrap());
+        let bound = config.exploration.bound_mut().unwrap();
+        (bound.q_noise, bound.q_noise_unit) = (wanted, QNoiseUnit::Share);
+        let mut learner = Learner::new(&config, &world, &mut Stream::named(2, "init")).unwrap();
+        let (mut noise, mut draws) = (Stream::named(1, "noise"), Stream::named(1, "act"));
+        (0..6_000).for_each(|_| _ = learner.learn(&batch, &mut noise).unwrap());
+        let mut changed = 0;
+        for state in states() {
+            let greedy = learner.act(&bytes(&state), ActMode::Greedy, &mut draws).action;
+            changed +=
+                (0..1_000).filter(|_| learner.act(&bytes(&state), ActMode::Noisy, &mut draws).action != greedy).count();
+        }
+        let share = changed as f64 / (1_000 * STATES) as f64;
+        assert!(
+            (share / f64::from(wanted) - 1.0).abs() < 0.25,
+            "{name}: {wanted} wanted, {share} of the actions changed"
+        );
+    }
+}

@@ -40,6 +40,33 @@ fn invalid_settings_are_refused_by_their_key_and_leave_no_folder() {
 }
 
 #[test]
+fn a_share_of_actions_is_below_one() {
+    let temp = TempFolder::new();
+    let settings = ["learner.exploration.q_noise_unit=share", "learner.exploration.q_noise=1"];
+    let text = fail(&mut small_run("sane-elbo", &temp.path("never"), &["--set", settings[0], "--set", settings[1]]), 2);
+    assert!(text.contains("exploration.q_noise = 1 is not possible; expected a share of actions"), "{text}");
+    assert!(!temp.path("never").exists());
+}
+
+#[test]
+fn a_trace_of_learning_takes_settings_of_the_agent_and_no_others() {
+    let temp = TempFolder::new();
+    let trace = |settings: &[&str]| {
+        let mut command = sane(&["trace-learning", "--agent", "sane-elbo", "--env-preset", "minatar", "--steps", "1"]);
+        command.args(settings.iter().flat_map(|setting| ["--set", setting])).arg("--out").arg(temp.path("trace"));
+        command
+    };
+    for (setting, expected) in [("seed=3", "the agent's, learner.KEY=VALUE"), ("learner.gama=1", "learner.gamma?")] {
+        let text = fail(&mut trace(&[setting]), 2);
+        assert!(text.contains(expected), "{setting}: {text}");
+        assert!(!temp.path("trace").exists());
+    }
+    succeed(&mut trace(&["learner.exploration.q_noise_unit=share", "learner.exploration.q_noise=0.25"]));
+    let written = String::from_utf8_lossy(&fs::read(temp.path("trace")).unwrap()).into_owned();
+    assert!(written.contains(r#"\"q_noise\":0.25,\"q_noise_unit\":\"share\""#), "{}", &written[..2_000]);
+}
+
+#[test]
 fn unknown_names_get_a_suggestion() {
     let cases = [
         (vec!["train", "boxng", "--agent", "sane"], "did you mean boxing?"),

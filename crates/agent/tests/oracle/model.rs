@@ -282,7 +282,11 @@ impl Model<'_> {
 impl Model<'_> {
     /// λ = 2v²/k₂ for noise of size v, as long as no transition has been counted.
     fn kl_weight(&self, bound: &Bound, gap: f64, perturbed: f64) -> f64 {
-        let unit = if bound.q_noise_unit == QNoiseUnit::Gap { gap } else { 1.0 };
+        let unit = match bound.q_noise_unit {
+            QNoiseUnit::Gap => gap,
+            QNoiseUnit::Absolute => 1.0,
+            QNoiseUnit::Share => unreachable!("a share of actions is judged by `tests/law.rs` and PyTorch"),
+        };
         let transitions = match bound.contraction {
             Contraction::Constant => 1.0,
             Contraction::Posterior => f64::from(bound.posterior_at),

@@ -1,12 +1,13 @@
 //! `sane trace-learning`: a few learn steps with all their inputs and results, for a check by another implementation.
 
 use crate::commands::agents::{named_agent, preset_world};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
 use safetensors::tensor::{Dtype, TensorView};
 use sane_agent::{ActMode, AgentConfig, Learner, NamedTensor, Policy};
 use sane_env::{Action, Element, EnvSpec, Stream};
+use sane_lab::{Layers, Preset, RunConfig};
 use sane_replay::Batch;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ The metadata holds the agent's configuration as JSON.
 
 Examples:
   sane trace-learning --agent sane --steps 10 --seed 1 --out trace.safetensors
+  sane trace-learning --agent sane-elbo --set learner.exploration.q_noise_unit=share --out trace.safetensors
   python3 tools/verify_with_pytorch.py trace.safetensors")]
 pub struct Args {
     /// Agent to trace (see `sane agents`)
@@ -57,6 +59,9 @@ pub struct Args {
     /// Actions of the world
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
     actions: u16,
+    /// One setting of the agent, by its key in a configuration; may be given several times
+    #[arg(long, value_name = "learner.KEY=VALUE")]
+    set: Vec<String>,
     /// File to write
     #[arg(long, value_name = "FILE.safetensors")]
     out: PathBuf,
@@ -64,7 +69,7 @@ pub struct Args {
 
 pub fn run(args: Args, output: &Output) -> Outcome {
     let world = preset_world(&args.env_preset, usize::from(args.actions))?;
-    let config = named_agent(&args.agent, &world)?;
+    let config = with_settings(named_agent(&args.agent, &world)?, &args)?;
     let mut learner = Learner::new(&config, &world, &mut Stream::named(args.seed, "init"))?;
     let other = Learner::new(&config, &world, &mut Stream::named(args.seed, "init of the target"))?;
     learner.import_target(&other.export())?;
@@ -113,6 +118,22 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         bytes.len() as f64 / 1e6
     ));
     Ok(())
+}
+
+/// The agent with the settings of the command line. They are those of a whole run, of which a trace has the learner alone;
+/// the run is one in a world that every agent can be trained in, also one that reads the true risk.
+fn with_settings(agent: AgentConfig, args: &Args) -> Result<AgentConfig, Failure> {
+    let mut layers = Layers::default();
+    for text in &args.set {
+        if !text.trim_start().starts_with("learner.") {
+            return Err(Failure::Usage(format!(
+                "--set {text}: a trace has no settings but the agent's, learner.KEY=VALUE"
+            )));
+        }
+        layers.assignment(text).map_err(Failure::usage)?;
+    }
+    let run = Preset::RiskyRoad.config("risky-road", &args.agent).map_err(Failure::usage)?;
+    Ok(layers.apply(&RunConfig { learner: agent, ..run }).map_err(Failure::usage)?.learner)
 }
 
 /// Lets an agent that remembers states meet those of the batch: it acts in some of them up to three times, and is told a risk

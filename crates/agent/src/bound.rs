@@ -96,6 +96,14 @@ impl Bound {
         }
         in_range("exploration.posterior_at", self.posterior_at.into(), 1.0..f64::INFINITY, "a number of at least 1")
     }
+
+    /// Refuses a share of actions that noise cannot change: however large it is, each of the actions is as likely the one of the
+    /// largest noise, and the greedy action stays with a probability of 1/A. No size of noise would be the wanted one.
+    pub(crate) fn check_for(&self, actions: usize) -> Result<(), AgentError> {
+        let is_possible =
+            self.q_noise_unit != QNoiseUnit::Share || f64::from(self.q_noise) < 1.0 - 1.0 / actions as f64;
+        if is_possible { Ok(()) } else { Err(AgentError::ShareOfActions { share: self.q_noise, actions }) }
+    }
 }
 
 /// How fast the running median follows the batches once it has seen many of them.
@@ -180,6 +188,11 @@ impl BoundState {
 
     pub fn kl_of_means(&self) -> bool {
         self.settings.kl_of_means
+    }
+
+    /// Its running numbers, and the weight that follows from them: all of them are finite in an agent that can be used.
+    pub fn numbers(&self, perturbed: usize) -> [f32; 3] {
+        [self.gap, self.q_noise(), self.kl_weight(perturbed)]
     }
 
     /// What a checkpoint keeps.
@@ -296,6 +309,23 @@ mod tests {
         contracted.restore(&words);
         contracted.transitions = 400;
         assert_eq!(contracted.q_noise(), 0.5 * state.q_noise());
+    }
+
+    #[test]
+    fn a_share_of_actions_that_no_noise_changes_is_refused() {
+        let check =
+            |q_noise, q_noise_unit, actions| Bound { q_noise, q_noise_unit, ..Bound::default() }.check_for(actions);
+        for (share, actions) in [(0.49, 2), (0.66, 3), (0.94, 18)] {
+            assert_eq!(check(share, QNoiseUnit::Share, actions), Ok(()));
+        }
+        for (share, actions) in [(0.1, 1), (0.5, 2), (0.67, 3), (0.95, 18)] {
+            let text = check(share, QNoiseUnit::Share, actions).unwrap_err().to_string();
+            assert!(
+                text.starts_with(&format!("exploration.q_noise = {share} is not possible with {actions} actions")),
+                "{text}"
+            );
+            assert_eq!(check(share, QNoiseUnit::Gap, actions), Ok(()));
+        }
     }
 
     #[test]

@@ -75,6 +75,12 @@ impl AgentConfig {
         self.exploration.epsilon(now).or(of_start)
     }
 
+    /// As [`check`](Self::check), and what depends on the number of actions.
+    pub fn check_in(&self, world: &EnvSpec) -> Result<(), AgentError> {
+        self.check()?;
+        self.exploration.bound().map_or(Ok(()), |bound| bound.check_for(world.actions.len()))
+    }
+
     /// Validates the ranges of all numbers; an error names the key.
     pub fn check(&self) -> Result<(), AgentError> {
         let AdamConfig { learning_rate, beta_1, beta_2, epsilon } = self.optimiser;

@@ -50,6 +50,12 @@ pub enum AgentError {
         /// What it may be.
         expected: &'static str,
     },
+    /// Noise of any size changes fewer actions than it shall.
+    #[error(
+        "exploration.q_noise = {share} is not possible with {actions} actions: noise of whatever size changes fewer than 1 − 1/{actions} \
+         of them; choose a smaller share of actions, or another unit (exploration.q_noise_unit = gap)"
+    )]
+    ShareOfActions { share: f32, actions: usize },
     /// The engine refused shapes, or tensors that do not belong to this network.
     #[error(transparent)]
     Engine(#[from] NnError),

@@ -185,6 +185,13 @@ impl Learner {
         // Line 27: backpropagate; with the whole bound (Eq. 8, 9) the KL of σ(s) and of θ joins the loss.
         if let Some(bound) = bound {
             bound.add_batch(work.online.plain_q(), work.online.q());
+            work.require_finite(
+                "the weight of the KL term",
+                bound.kl_weight(network.perturbed()),
+                config,
+                params,
+                adam,
+            )?;
         }
         let regulariser = config.objective.regulariser_of(bound.as_ref(), network, &work.online);
         let Workspace { online, backward, .. } = work;
@@ -323,11 +330,13 @@ impl Learner {
 
     /// An error if a number of its state is not finite: the agent must not be used, saved or exported any further.
     pub fn require_finite(&self) -> Result<(), LearnError> {
-        let parts: [(&str, &[f32]); 4] = [
+        let bound = self.policy.bound.as_ref().map(|bound| bound.numbers(self.policy.network.perturbed()));
+        let parts: [(&str, &[f32]); 5] = [
             ("the online network", &self.policy.params),
             ("the target network", &self.target),
             ("Adam's first moment", self.adam.first_moments()),
             ("Adam's second moment", self.adam.second_moments()),
+            ("the size of the noise", bound.as_ref().map_or(&[], |numbers| &numbers[..])),
         ];
         for (what, numbers) in parts {
             if let Some(&value) = numbers.iter().find(|number| !number.is_finite()) {

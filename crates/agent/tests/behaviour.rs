@@ -5,7 +5,7 @@ mod oracle;
 use oracle::{learner, random_batch, small_network, world};
 use sane_agent::{
     ActMode, AgentConfig, AgentError, ConvSpec, EpsGreedy, Exploration, LearnError, Learner, LinearSchedule,
-    NetworkSpec, ParameterCounts, Policy, RandomStart, SaneConstant, SaneFixed, Thompson, catalogue,
+    NetworkSpec, ParameterCounts, Policy, QNoiseUnit, RandomStart, SaneConstant, SaneFixed, Thompson, catalogue,
 };
 use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 
@@ -224,6 +224,25 @@ fn a_loss_that_is_not_finite_stops_with_step_and_state_and_leaves_the_parameters
     assert!(text.starts_with("the loss is NaN at learn step 2: agent sane, mean Q "), "{text}");
     assert!(matches!(error, LearnError::NotFinite { mean_abs_sigma: Some(_), .. }));
     assert!(learner.save_state() == before);
+}
+
+#[test]
+fn a_weight_of_the_kl_term_that_is_not_finite_stops_before_it_reaches_the_parameters() {
+    let world = small_world();
+    for name in ["sane-elbo", "sane-constant-elbo", "noisynet-elbo"] {
+        let mut config = named(name);
+        let bound = config.exploration.bound_mut().unwrap();
+        // 2v²/k₂ is beyond the largest f32.
+        (bound.q_noise, bound.q_noise_unit) = (1e30, QNoiseUnit::Absolute);
+        let mut learner = learner(&config, &world, 10);
+        let text = learner.require_finite().unwrap_err().to_string();
+        assert!(text.starts_with("the size of the noise holds inf after 0 learn steps"), "{text}");
+        let before = learner.export();
+        let batch = random_batch(&world, 4, &mut Stream::named(10, "batch"));
+        let text = learner.learn(&batch, &mut Stream::named(10, "noise")).unwrap_err().to_string();
+        assert!(text.starts_with("the weight of the KL term is inf at learn step 1: agent "), "{text}");
+        assert_eq!(learner.export(), before, "{name}");
+    }
 }
 
 #[test]

@@ -49,6 +49,24 @@ fn a_share_of_actions_is_below_one() {
 }
 
 #[test]
+fn a_share_of_actions_that_no_noise_changes_in_this_world_is_refused_before_anything_is_written() {
+    let temp = TempFolder::new();
+    let unit = "learner.exploration.q_noise_unit=share";
+    let run = |share: &str, out: &str| {
+        small_run(
+            "sane-elbo",
+            &temp.path(out),
+            &["--set", unit, "--set", &format!("learner.exploration.q_noise={share}")],
+        )
+    };
+    let text = fail(&mut run("0.9", "never"), 2);
+    assert!(text.contains("exploration.q_noise = 0.9 is not possible with 6 actions"), "{text}");
+    assert!(text.contains("choose a smaller share") && text.contains("q_noise_unit = gap"), "{text}");
+    assert!(!temp.path("never").exists());
+    succeed(&mut run("0.8", "allowed"));
+}
+
+#[test]
 fn a_trace_of_learning_takes_settings_of_the_agent_and_no_others() {
     let temp = TempFolder::new();
     let trace = |settings: &[&str]| {

@@ -13,7 +13,7 @@
 
 use crate::LabError;
 use crate::checkpoint::{CheckpointStore, Entry, Keep, Loaded};
-use crate::config::{RunConfig, differences, from_toml, to_toml};
+use crate::config::{ConfigError, RunConfig, differences, from_toml, to_toml};
 use crate::film::FilmRecorder;
 use crate::identity::{FREE_KEYS, RunIdentity};
 use crate::in_training::Evaluator;
@@ -102,6 +102,9 @@ pub(crate) fn open_run_on(
     origin: Option<&RunOrigin>,
 ) -> Result<OpenRun, LabError> {
     config.check()?;
+    // What depends on the world, too, is refused before anything is written.
+    let world = source.make(config.seed)?;
+    config.learner.check_in(world.spec()).map_err(ConfigError::from)?;
     let mut notes = Vec::new();
     disk.create_folder(folder).map_err(LabError::io("create", folder))?;
     let mut lock = FolderLock::acquire(folder)?;
@@ -120,7 +123,6 @@ pub(crate) fn open_run_on(
             return Err(LabError::OtherRun { path: folder.into(), differences });
         }
     }
-    let world = source.make(config.seed)?;
     let not_bit_exact = not_bit_exact(&config.world, &*world);
     let identity = RunIdentity::of(config);
     let mut checkpoints = CheckpointStore::open(&folder.join("checkpoints"), identity, Arc::clone(&disk))?;

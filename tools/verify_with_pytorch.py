@@ -211,7 +211,7 @@ class Bound:
         self.gap, self.batches = 0.0, 0
         self.changing, self.telling_batches = 0.0, 0
 
-    def weight(self, network, states, noisy):
+    def weight(self, network, states, noisy, kl_scale):
         if self.settings is None:
             return None
         clean = network.clean_q(states)
@@ -219,19 +219,19 @@ class Bound:
         self.batches += 1
         self.gap += (gaps[len(gaps) // 2].item() - self.gap) * max(1.0 / self.batches, 1e-3)
         if self.settings["q_noise_unit"] == "share":
-            v = self.noise_that_changes(self.settings["q_noise"], clean, noisy - clean)
+            v = self.noise_that_changes(self.settings["q_noise"], clean, noisy - clean, kl_scale)
         else:
             v = self.settings["q_noise"] * (self.gap if self.settings["q_noise_unit"] == "gap" else 1.0)
         if self.settings["contraction"] == "posterior":
             v *= self.settings["posterior_at"] ** 0.5  # A trace counts no transitions.
         return 2.0 * v * v / network.perturbed()
 
-    def noise_that_changes(self, share, clean, noise):
-        """The running quantile of the size at which noise changes the greedy action."""
+    def noise_that_changes(self, share, clean, noise, kl_scale):
+        """The running quantile of the size at which noise changes the greedy action, in units of the scales of the states."""
         best = clean.argmax(1, keepdim=True)
         behind, ahead = clean.gather(1, best) - clean, noise - noise.gather(1, best)
         factors = torch.where(ahead > 0, behind / ahead, torch.inf).min(1).values
-        size = noise.square().mean().sqrt()
+        size = (noise.square().mean() / kl_scale.mean()).sqrt()
         if size > 0 and factors.isfinite().any():
             current = self.changing if self.telling_batches else size.item()
             changed = (factors * size < current).double().mean().item()
@@ -306,10 +306,10 @@ def verify(path, tolerance):
         mask = step["weight"] if heads > 1 else torch.ones(len(q), 1)
         loss = (mask * (taken - value) ** 2).mean()
         value = value if heads > 1 else value.squeeze(1)
-        weight = bound.weight(online, step["states"], q.detach())
+        with torch.no_grad():
+            kl_scale = online.scales(online.hidden(step["states"]), memory)[1]
+        weight = bound.weight(online, step["states"], q.detach(), kl_scale)
         if weight is not None:
-            with torch.no_grad():
-                kl_scale = online.scales(online.hidden(step["states"]), memory)[1]
             kl = online.kl(sigma, kl_scale)
             loss = loss + weight * kl
             if exploration["kl_of_means"]:

@@ -135,12 +135,13 @@ impl BoundState {
         self.transitions += 1;
     }
 
-    /// Q̄(s, ·) and Q̃(s, ·) of a batch: moves the running median of the gap, and the noise that changes a share of actions.
+    /// Q̄(s, ·) and Q̃(s, ·) of a batch, and f² of its i-th state, which multiplies the weight of its KL: moves the running
+    /// median of the gap, and the noise that changes a share of actions.
     ///
     /// The first batches are averaged evenly, later ones with a memory of a thousand batches.
-    pub fn add_batch(&mut self, plain: &Matrix, noisy: &Matrix) {
+    pub fn add_batch(&mut self, plain: &Matrix, noisy: &Matrix, kl_scale: impl Fn(usize) -> f64) {
         if let Some(share) = &mut self.share {
-            share.add_batch(plain, noisy);
+            share.add_batch(plain, noisy, kl_scale);
         }
         self.gaps.clear();
         self.gaps.extend((0..plain.rows()).map(|i| gap(plain.row(i))));
@@ -242,7 +243,7 @@ mod tests {
     /// A batch whose noise is not looked at.
     fn add(state: &mut BoundState, rows: &[[f32; 2]]) {
         let q_values = q_values(rows);
-        state.add_batch(&q_values, &q_values);
+        state.add_batch(&q_values, &q_values, |_| 1.0);
     }
 
     #[test]
@@ -296,7 +297,7 @@ mod tests {
         let mut state = BoundState::new(settings);
         assert_eq!(state.q_noise(), 0.0);
         let plain = q_values(&[[0.0, 0.7], [1.0, 0.0], [0.2, 0.1]]);
-        state.add_batch(&plain, &q_values(&[[0.1, 0.6], [0.5, 0.3], [0.3, 0.5]]));
+        state.add_batch(&plain, &q_values(&[[0.1, 0.6], [0.5, 0.3], [0.3, 0.5]]), |_| 1.0);
         assert!(0.0 < state.q_noise());
         let mut words: Vec<u32> = state.words().collect();
         words.push(9);

@@ -184,7 +184,7 @@ impl Learner {
         work.require_finite("the loss", td_loss, config, params, adam)?;
         // Line 27: backpropagate; with the whole bound (Eq. 8, 9) the KL of σ(s) and of θ joins the loss.
         if let Some(bound) = bound {
-            bound.add_batch(work.online.plain_q(), work.online.q());
+            bound.add_batch(work.online.plain_q(), work.online.q(), |i| work.online.perturbation.kl_scale(i));
             work.require_finite(
                 "the weight of the KL term",
                 bound.kl_weight(network.perturbed()),

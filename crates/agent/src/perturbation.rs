@@ -197,8 +197,9 @@ pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
         None
     }
 
-    /// What the weight of the KL is multiplied by in the first state of the pass.
-    fn kl_scale(&self) -> f64 {
+    /// f²: what the weight of the KL is multiplied by in the i-th state of the pass, whose noise of Q then is f times the wanted
+    /// one.
+    fn kl_scale(&self, _i: usize) -> f64 {
         1.0
     }
 

@@ -177,7 +177,7 @@ impl Policy {
             (None, Objective::Elbo { kl_weight }) => Some(kl_weight),
             (None, _) => None,
         };
-        let kl_weight = weight.map(|weight| f64::from(weight) * perturbed as f64 * pass.perturbation.kl_scale());
+        let kl_weight = weight.map(|weight| f64::from(weight) * perturbed as f64 * pass.perturbation.kl_scale(0));
         Some(NoiseLaw { unit_variance, kl_weight })
     }
 

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! so with r the size of the noise as it is, c(s)·r is the size at which this state's action changes, whatever r is. The size
-//! at which a share p of all actions changes is the p-quantile of c(s)·r. That the noise is not yet as large as its KL
+//! at which a share p of all actions changes is the p-quantile of c(s)·r. Where the KL of a state weighs f(s)² times as much,
+//! its noise is f(s) times the wanted one; r is then the size in units of f, the noise's own divided by the root of the mean
+//! of f². That the noise is not yet as large as its KL
 //! term wants it does not matter, which it would if the share were measured and the size corrected until it fits.
 
 use sane_nn::Matrix;
@@ -33,18 +35,20 @@ impl ShareNoise {
         Self { wanted, size: 0.0, batches: 0 }
     }
 
-    /// v: the size of the noise of Q that changes the wanted share of the actions.
+    /// v: the size of the noise of Q, where f(s) = 1, that changes the wanted share of the actions.
     pub fn size(&self) -> f32 {
         self.size
     }
 
-    /// Q̄(s, ·) and Q̃(s, ·) of a batch: moves the quantile.
+    /// Q̄(s, ·) and Q̃(s, ·) of a batch, and f² of its i-th state: moves the quantile.
     ///
     /// ```text
     /// v ← v (1 + η (p − share of states with c(s)·r < v) / p)          η = 1/batches, at least 1/1000
     /// ```
-    pub fn add_batch(&mut self, plain: &Matrix, noisy: &Matrix) {
-        let (states, size) = (plain.rows(), size_of_noise(plain, noisy));
+    pub fn add_batch(&mut self, plain: &Matrix, noisy: &Matrix, kl_scale: impl Fn(usize) -> f64) {
+        let states = plain.rows();
+        let mean_scale = (0..states).map(kl_scale).sum::<f64>() / states as f64;
+        let size = size_of_noise(plain, noisy) / mean_scale.sqrt() as f32;
         let current = if self.batches == 0 { size } else { self.size };
         let (mut changed, mut can_change) = (0_usize, false);
         for i in 0..states {
@@ -137,7 +141,7 @@ mod tests {
             let (mut stream, mut noise) = (Stream::named(7, "share"), ShareNoise::new(wanted));
             for _ in 0..4_000 {
                 let (plain, noisy) = batch(&mut stream, actions, r);
-                noise.add_batch(&plain, &noisy);
+                noise.add_batch(&plain, &noisy, |_| 1.0);
             }
             let mut changed = 0;
             for _ in 0..2_000 {
@@ -154,18 +158,43 @@ mod tests {
     }
 
     #[test]
+    fn the_share_is_the_wanted_one_where_the_noise_of_each_state_has_a_scale_of_its_own() {
+        let scale = |i: usize| 0.1 + 0.2 * i as f32;
+        let scaled = |stream: &mut Stream, r: f32| {
+            let (plain, mut noisy) = batch(stream, 3, r);
+            for i in 0..32 {
+                let row = noisy.row_mut(i).iter_mut().zip(plain.row(i));
+                row.for_each(|(noisy, plain)| *noisy = plain + scale(i) * (*noisy - plain));
+            }
+            (plain, noisy)
+        };
+        let (mut stream, mut noise) = (Stream::named(7, "share"), ShareNoise::new(0.2));
+        for _ in 0..4_000 {
+            let (plain, noisy) = scaled(&mut stream, 0.5);
+            noise.add_batch(&plain, &noisy, |i| f64::from(scale(i)).powi(2));
+        }
+        let mut changed = 0;
+        for _ in 0..2_000 {
+            let (plain, noisy) = scaled(&mut stream, noise.size());
+            changed += (0..32).filter(|&i| greedy(plain.row(i)) != greedy(noisy.row(i))).count();
+        }
+        let share = f64::from(changed as u32) / 64_000.0;
+        assert!((share / 0.2 - 1.0).abs() < 0.15, "0.2 wanted, {share} changed");
+    }
+
+    #[test]
     fn batches_that_say_nothing_change_nothing() {
         let mut stream = Stream::named(4, "share");
         let mut noise = ShareNoise::new(0.1);
         let (plain, noisy) = batch(&mut stream, 3, 1.0);
-        noise.add_batch(&plain, &plain);
+        noise.add_batch(&plain, &plain, |_| 1.0);
         let (one_action, perturbed) = batch(&mut stream, 1, 1.0);
-        noise.add_batch(&one_action, &perturbed);
+        noise.add_batch(&one_action, &perturbed, |_| 1.0);
         assert_eq!(noise.batches, 0);
-        noise.add_batch(&plain, &noisy);
+        noise.add_batch(&plain, &noisy, |_| 1.0);
         let before = noise.words();
-        noise.add_batch(&plain, &plain);
-        noise.add_batch(&one_action, &perturbed);
+        noise.add_batch(&plain, &plain, |_| 1.0);
+        noise.add_batch(&one_action, &perturbed, |_| 1.0);
         assert_eq!(noise.words(), before);
         assert!(0.0 < noise.size());
     }

@@ -77,7 +77,8 @@ fn check_step(what: &str, config: &AgentConfig, world: &EnvSpec, size: usize, se
     let gap_before = if config.exploration.bound().is_some() { (0.25, 3) } else { NO_GAP };
     if let (gap, batches @ 1..) = gap_before {
         let mut state = learner.save_state();
-        let words = state.behaviour.len() - 4;
+        let is_share = config.exploration.bound().is_some_and(|bound| bound.q_noise_unit == QNoiseUnit::Share);
+        let words = state.behaviour.len() - if is_share { 6 } else { 4 };
         (state.behaviour[words], state.behaviour[words + 1]) = ((gap as f32).to_bits(), batches);
         learner.load_state(&state).unwrap();
     }
@@ -167,7 +168,8 @@ fn gradient_matches_with_every_setting_of_the_bound() {
     let absolute = |bound: &mut Bound| bound.q_noise_unit = QNoiseUnit::Absolute;
     let contracting = |bound: &mut Bound| (bound.contraction, bound.posterior_at) = (Contraction::Posterior, 50);
     let whole = |bound: &mut Bound| bound.kl_of_means = true;
-    for change in [absolute as fn(&mut Bound), contracting, whole] {
+    let share = |bound: &mut Bound| (bound.q_noise, bound.q_noise_unit) = (0.4, QNoiseUnit::Share);
+    for change in [absolute as fn(&mut Bound), contracting, whole, share] {
         for name in agents_with_a_bound() {
             let mut config = small(name);
             let bound = config.exploration.bound_mut().unwrap();

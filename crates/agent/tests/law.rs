@@ -240,9 +240,13 @@ fn noise_changes_the_wanted_share_of_the_actions() {
         batch.rewards[i] = action as f32 * 0.05 * (1 + i % STATES) as f32;
         batch.terminals[i] = true;
     }
-    for (name, wanted) in
-        [("sane-elbo", 0.05_f32), ("sane-elbo", 0.25), ("sane-constant-elbo", 0.05), ("noisynet-elbo", 0.05)]
-    {
+    for (name, wanted) in [
+        ("sane-elbo", 0.05_f32),
+        ("sane-elbo", 0.25),
+        ("sane-constant-elbo", 0.05),
+        ("noisynet-elbo", 0.05),
+        ("sane-gap", 0.05),
+    ] {
         let mut config = config(Exploration::named(name).unwrap());
         let bound = config.exploration.bound_mut().unwrap();
         (bound.q_noise, bound.q_noise_unit) = (wanted, QNoiseUnit::Share);

@@ -557,8 +557,8 @@ impl Perturbation for StateAwareNoise {
         (self.perturbed.len() == 1).then(|| self.noise.unit_variance(x))
     }
 
-    fn kl_scale(&self) -> f64 {
-        self.module.scales.first().map_or(1.0, |scales| f64::from(scales.kl))
+    fn kl_scale(&self, i: usize) -> f64 {
+        f64::from(self.module.scales[i].kl)
     }
 }
 

@@ -6,7 +6,7 @@ pub mod number;
 
 use model::{Extras, Model, Params, PassNoise};
 use number::{Number, Var};
-use sane_agent::{AgentConfig, Exploration, Learner, NamedTensor, NetworkSpec, QFeatures};
+use sane_agent::{AgentConfig, Exploration, Learner, NamedTensor, NetworkSpec, QFeatures, QNoiseUnit};
 use sane_env::{Action, Element, EnvSpec, FrameSkip, FrameSpace, Stream};
 use sane_nn::Kernel;
 use sane_replay::Batch;
@@ -81,6 +81,7 @@ impl Inputs<'_> {
         let noise = |prefix: &str| pass_noise(self.trace, prefix);
         let (of_online, of_target, of_selector) = (noise("online."), noise("target."), noise("selector."));
         let (mut sum, mut q_all, mut sigmas, mut targets) = (N::constant(0.0), vec![], vec![], vec![]);
+        let mut noisy = Vec::new();
         for i in 0..size {
             let (s, s_next) = (&self.batch.states[i * bytes..][..bytes], &self.batch.next_states[i * bytes..][..bytes]);
             let extras = |noise, state, params| Extras {
@@ -96,6 +97,7 @@ impl Inputs<'_> {
                 false => q_next.clone(),
             };
             let values = self.model.values(online, s, Extras { frozen: Some(frozen), ..extras(&of_online, s, frozen) });
+            noisy.push(self.model.values(frozen, s, extras(&of_online, s, frozen)).q);
             for head in 0..heads {
                 let of_head = head * actions..(head + 1) * actions;
                 let (q_next, chooser) = (&q_next[of_head.clone()], &chooser[of_head.clone()]);
@@ -115,13 +117,42 @@ impl Inputs<'_> {
         let (before, batches) = self.gap_before;
         let gap = before + (gaps[size / 2] - before) / f64::from(batches + 1);
         let kl_scales: Vec<f64> = self.batch.states.chunks_exact(bytes).map(|s| self.scales(s, frozen).1).collect();
+        let wanted = config.exploration.bound().map_or(0.0, |bound| match bound.q_noise_unit {
+            QNoiseUnit::Gap => f64::from(bound.q_noise) * gap,
+            QNoiseUnit::Absolute => f64::from(bound.q_noise),
+            QNoiseUnit::Share => self.first_noise_that_changes(f64::from(bound.q_noise), frozen, &noisy, &kl_scales),
+        });
         let loss =
-            sum * N::constant(1.0 / (size * heads) as f64) + self.model.penalty(online, &sigmas, gap, &kl_scales);
+            sum * N::constant(1.0 / (size * heads) as f64) + self.model.penalty(online, &sigmas, wanted, &kl_scales);
         (loss, q_all, sigmas.iter().flatten().map(|s| s.value()).collect(), targets)
     }
 }
 
 impl Inputs<'_> {
+    /// v after the first batch, where noise shall change a share of the actions: its size r, in units of what scales the noise of
+    /// each state, corrected by the share that noise of this size changes.
+    fn first_noise_that_changes(&self, share: f64, params: &Params<f64>, noisy: &[Vec<f64>], kl_scales: &[f64]) -> f64 {
+        let states = self.batch.states.chunks_exact(self.model.world.state_bytes());
+        let plain: Vec<Vec<f64>> = states.map(|state| self.model.plain_values(params, state)).collect();
+        let noise: Vec<Vec<f64>> =
+            noisy.iter().zip(&plain).map(|(n, q)| n.iter().zip(q).map(|(n, q)| n - q).collect()).collect();
+        let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
+        let squares: Vec<f64> = noise.iter().flatten().map(|n| n * n).collect();
+        let size = (mean(&squares) / mean(kl_scales)).sqrt();
+        // What the noise is multiplied by where it begins to choose another action.
+        let factor = |(q, n): (&Vec<f64>, &Vec<f64>)| {
+            let best = (0..q.len()).max_by(|&a, &b| q[a].total_cmp(&q[b])).unwrap();
+            let chosen = (0..q.len()).filter(|&a| n[best] < n[a]);
+            chosen.map(|a| (q[best] - q[a]) / (n[a] - n[best])).fold(f64::INFINITY, f64::min)
+        };
+        let factors: Vec<f64> = plain.iter().zip(&noise).map(factor).collect();
+        if factors.iter().all(|factor| factor.is_infinite()) {
+            return 0.0;
+        }
+        let changed = factors.iter().filter(|factor| **factor < 1.0).count() as f64 / plain.len() as f64;
+        size * (1.0 + ((share - changed) / share).clamp(-0.5, 0.5))
+    }
+
     /// What multiplies σ(s), and the weight of its KL, as each agent's page has it.
     fn scales(&self, state: &[u8], params: &Params<f64>) -> (f64, f64) {
         let of_noise = |factor: f64| (factor, factor * factor);

@@ -1,9 +1,7 @@
 //! The paper's agents written out literally in f64: convolutions as sums, perturbed weights really built, per example.
 
 use super::number::Number;
-use sane_agent::{
-    AgentConfig, Bound, Contraction, Exploration, ModuleActivation, Objective, QFeatures, QNoiseUnit, SigmaForm,
-};
+use sane_agent::{AgentConfig, Bound, Contraction, Exploration, ModuleActivation, Objective, QFeatures, SigmaForm};
 use sane_env::{Element, EnvSpec};
 use std::collections::BTreeMap;
 
@@ -85,9 +83,14 @@ impl Model<'_> {
         matches!(self.config.exploration, Exploration::Noisynet(_) | Exploration::NoisynetElbo(_))
     }
 
+    /// Q̄(s, ·)
+    pub fn plain_values(&self, params: &Params<f64>, state: &[u8]) -> Vec<f64> {
+        self.head(params, &self.features("", params, state), None)
+    }
+
     /// max Q̄(s, ·) − mean Q̄(s, ·)
     pub fn gap(&self, params: &Params<f64>, state: &[u8]) -> f64 {
-        let q = self.head(params, &self.features("", params, state), None);
+        let q = self.plain_values(params, state);
         q.iter().fold(f64::NEG_INFINITY, |best, q| best.max(*q)) - q.iter().sum::<f64>() / q.len() as f64
     }
 
@@ -223,9 +226,9 @@ impl Model<'_> {
         }
     }
 
-    /// What the KL term adds to the loss, `gap` being the running median of the gap between action values and `kl_scales`
-    /// what multiplies the weight of each state.
-    pub fn penalty<N: Number>(&self, params: &Params<N>, sigmas: &[Vec<N>], gap: f64, kl_scales: &[f64]) -> N {
+    /// What the KL term adds to the loss, `wanted` being the size of the noise of Q that it shall keep and `kl_scales` what
+    /// multiplies the weight of each state.
+    pub fn penalty<N: Number>(&self, params: &Params<N>, sigmas: &[Vec<N>], wanted: f64, kl_scales: &[f64]) -> N {
         let half = N::constant(0.5);
         let kl = |s: N| half * s * s - s.ln_abs();
         let mean = |values: Vec<N>, over: f64| {
@@ -244,7 +247,7 @@ impl Model<'_> {
             .collect();
         let (kl_weight, of_means) = match (self.config.exploration.bound(), self.config.objective) {
             (Some(bound), _) => {
-                (self.kl_weight(bound, gap, perturbed.iter().sum()), f64::from(bound.kl_of_means as u8))
+                (self.kl_weight(bound, wanted, perturbed.iter().sum()), f64::from(bound.kl_of_means as u8))
             }
             (None, Objective::Elbo { kl_weight }) => (f64::from(kl_weight), 1.0),
             (None, _) => (0.0, 0.0),
@@ -281,17 +284,12 @@ impl Model<'_> {
 
 impl Model<'_> {
     /// λ = 2v²/k₂ for noise of size v, as long as no transition has been counted.
-    fn kl_weight(&self, bound: &Bound, gap: f64, perturbed: f64) -> f64 {
-        let unit = match bound.q_noise_unit {
-            QNoiseUnit::Gap => gap,
-            QNoiseUnit::Absolute => 1.0,
-            QNoiseUnit::Share => unreachable!("a share of actions is judged by `tests/law.rs` and PyTorch"),
-        };
+    fn kl_weight(&self, bound: &Bound, wanted: f64, perturbed: f64) -> f64 {
         let transitions = match bound.contraction {
             Contraction::Constant => 1.0,
             Contraction::Posterior => f64::from(bound.posterior_at),
         };
-        2.0 * (f64::from(bound.q_noise) * unit).powi(2) * transitions / perturbed
+        2.0 * wanted.powi(2) * transitions / perturbed
     }
 }
 

@@ -72,21 +72,20 @@ pub enum Thompson {
     Never,
 }
 
+/// What `thompson` may be for an agent whose noise is in acting alone.
+pub(crate) const ONLY_IN_ACTING: &str = "step or episode, since this agent has no noise but in acting";
+
 impl Thompson {
     pub(crate) const SETTING: Setting = Setting {
         key: "thompson",
         meaning: "noisy agents: how long a draw of the noise is acted on: step, episode or never",
     };
 
-    /// For agents whose noise is in acting alone: without it they would not explore at all.
-    pub(crate) fn check_is_acted_on(self) -> Result<(), AgentError> {
+    /// For agents that are nothing without noise in acting; `expected` says so.
+    pub(crate) fn check_is_acted_on(self, expected: &'static str) -> Result<(), AgentError> {
         match self {
             Self::Step | Self::Episode => Ok(()),
-            Self::Never => Err(AgentError::OutOfRange {
-                key: "exploration.thompson",
-                value: "never".into(),
-                expected: "step or episode, since this agent has no noise but in acting",
-            }),
+            Self::Never => Err(AgentError::OutOfRange { key: "exploration.thompson", value: "never".into(), expected }),
         }
     }
 }

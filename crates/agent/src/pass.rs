@@ -145,7 +145,7 @@ impl Pass {
     pub fn head(&mut self, network: &mut Network, params: &[f32], mode: HeadMode, states: &[u8], memory: Memory<'_>) {
         if mode == HeadMode::Plain || !self.perturbation.is_active() {
             self.plain_head(network, params);
-            self.prepare(params, states, memory, (QSource::Main, Purpose::Act));
+            self.prepare(params, states, memory, (QSource::Main, Purpose::ActWithoutNoise));
             if !self.perturbation.is_active()
                 && let Some(q) = self.y.last_mut()
             {

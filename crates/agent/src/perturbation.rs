@@ -43,7 +43,10 @@ pub struct StateInputs<'a> {
 /// What a pass is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
+    /// To choose an action by perturbed action values.
     Act,
+    /// To choose an action without noise: σ(s) is only reported.
+    ActWithoutNoise,
     Learn,
 }
 

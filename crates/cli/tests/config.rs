@@ -25,6 +25,7 @@ fn invalid_settings_are_refused_by_their_key_and_leave_no_folder() {
         ("bayes-head", "learner.exploration.prior_deviation=-1", "prior_deviation = -1 is not possible"),
         ("bayes-head", "learner.exploration.thompson=month", "--set"),
         ("bayes-head", "learner.exploration.thompson=never", "exploration.thompson = never is not possible"),
+        ("sane-shuffled", "learner.exploration.thompson=never", "exploration.thompson = never is not possible"),
         ("sane-elbo", "learner.exploration.q_noise=0", "exploration.q_noise = 0 is not possible"),
         ("noisynet-elbo", "learner.exploration.q_noise=-1", "exploration.q_noise = -1 is not possible"),
         ("sane-counts", "learner.exploration.noise_at_visits=0", "noise_at_visits = 0 is not possible"),

@@ -14,7 +14,7 @@
 //! Means w_a are learned as in a plain DQN, without noise.
 
 use crate::AgentError;
-use crate::behaviour::Thompson;
+use crate::behaviour::{ONLY_IN_ACTING, Thompson};
 use crate::config::in_range;
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Network};
@@ -75,7 +75,7 @@ impl Registered for BayesHead {
 
 impl Explorer for BayesHead {
     fn check(&self) -> Result<(), AgentError> {
-        self.thompson.check_is_acted_on()?;
+        self.thompson.check_is_acted_on(ONLY_IN_ACTING)?;
         let above_zero = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
         in_range("exploration.prior_deviation", self.prior_deviation.into(), above_zero.clone(), "a number above 0")?;
         in_range("exploration.error_deviation", self.error_deviation.into(), above_zero, "a number above 0")?;

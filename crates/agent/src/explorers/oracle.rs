@@ -13,7 +13,7 @@
 use super::sane::{OneState, StateRule};
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::AgentError;
-use crate::behaviour::Behaviour;
+use crate::behaviour::{Behaviour, Thompson};
 use crate::config::in_range;
 use crate::explorer::Setting;
 use crate::perturbation_module::Scales;
@@ -49,7 +49,7 @@ impl ElboVariant for SmallWhereRisky {
         Setting { key: "risk_threshold", meaning: "oracle: true risk above which a state is risky, in [0, 1)" },
     ];
 
-    fn check(&self) -> Result<(), AgentError> {
+    fn check(&self, _thompson: Thompson) -> Result<(), AgentError> {
         let (least, most) = (f64::from(f32::MIN_POSITIVE), 1.0 + f64::EPSILON);
         in_range("exploration.risky_noise", self.risky_noise.into(), least..most, "a number above 0 and at most 1")?;
         in_range("exploration.risk_threshold", self.risk_threshold.into(), 0.0..1.0, "a number in [0, 1)")
@@ -146,7 +146,10 @@ mod tests {
 
     #[test]
     fn no_noise_at_all_is_refused() {
-        let text = SmallWhereRisky { risky_noise: 0.0, ..SmallWhereRisky::default() }.check().unwrap_err().to_string();
+        let text = SmallWhereRisky { risky_noise: 0.0, ..SmallWhereRisky::default() }
+            .check(Thompson::Step)
+            .unwrap_err()
+            .to_string();
         assert!(text.starts_with("exploration.risky_noise = 0 "), "{text}");
     }
 }

@@ -4,7 +4,7 @@
 //! σ = 10⁻⁶ + softplus(u − 3), which is always positive. [`SaneFixed`] learns no σ: it is a setting, of acting and learning or
 //! of acting alone.
 
-use crate::behaviour::Thompson;
+use crate::behaviour::{ONLY_IN_ACTING, Thompson};
 use crate::config::in_range;
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer};
@@ -109,7 +109,7 @@ impl Explorer for SaneFixed {
 
     fn check(&self) -> Result<(), AgentError> {
         if !self.learn_with_noise {
-            self.thompson.check_is_acted_on()?;
+            self.thompson.check_is_acted_on(ONLY_IN_ACTING)?;
         }
         in_range("exploration.sigma", f64::from(self.sigma), 0.0..f64::INFINITY, "a number of at least 0")
     }
@@ -236,7 +236,7 @@ impl SigmaSource {
         match (self, purpose) {
             (Self::Parameter(range), _) => params[range.start],
             (Self::Output(range), _) => SigmaForm::Positive.sigma(params[range.start]),
-            (Self::Fixed { acting, .. }, Purpose::Act) => *acting,
+            (Self::Fixed { acting, .. }, Purpose::Act | Purpose::ActWithoutNoise) => *acting,
             (Self::Fixed { learning, .. }, Purpose::Learn) => *learning,
         }
     }

@@ -11,7 +11,7 @@
 use super::sane::{OneState, StateRule};
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::AgentError;
-use crate::behaviour::Behaviour;
+use crate::behaviour::{Behaviour, Thompson};
 use crate::config::in_range;
 use crate::explorer::Setting;
 use crate::perturbation_module::Scales;
@@ -55,7 +55,7 @@ impl ElboVariant for WeightedByVisits {
         Setting { key: "noise_at_visits", meaning: "sane-counts: visits after which the noise of Q is q_noise" },
     ];
 
-    fn check(&self) -> Result<(), AgentError> {
+    fn check(&self, _thompson: Thompson) -> Result<(), AgentError> {
         in_range("exploration.hash_bits", self.hash_bits.into(), 4.0..25.0, "a whole number from 4 to 24")?;
         let above_zero = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
         in_range("exploration.noise_at_visits", self.noise_at_visits.into(), above_zero, "a number above 0")
@@ -218,7 +218,10 @@ mod tests {
     #[test]
     fn hashes_that_cannot_be_are_refused() {
         for hash_bits in [3, 25] {
-            let text = WeightedByVisits { hash_bits, ..WeightedByVisits::default() }.check().unwrap_err().to_string();
+            let text = WeightedByVisits { hash_bits, ..WeightedByVisits::default() }
+                .check(Thompson::Step)
+                .unwrap_err()
+                .to_string();
             assert!(text.starts_with("exploration.hash_bits = "), "{text}");
         }
     }

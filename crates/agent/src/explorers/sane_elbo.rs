@@ -55,8 +55,8 @@ pub(super) trait ElboVariant:
     /// What its fields mean.
     const SETTINGS: &'static [Setting] = &[];
 
-    /// Validates them.
-    fn check(&self) -> Result<(), AgentError> {
+    /// Validates them, and how long a draw is acted on where that is not free.
+    fn check(&self, _thompson: Thompson) -> Result<(), AgentError> {
         Ok(())
     }
 
@@ -168,7 +168,7 @@ impl<Variant: ElboVariant> StateAware for Elbo<Variant> {
     }
 
     fn check_own(&self) -> Result<(), AgentError> {
-        self.variant.check()
+        self.variant.check(self.thompson)
     }
 
     fn asks_for_risk(&self) -> bool {

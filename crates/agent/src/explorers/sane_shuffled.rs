@@ -2,7 +2,7 @@
 //! states.
 //!
 //! ```text
-//! acting in s: σ(s') instead of σ(s), s' drawn from the replay;   learning: σ(s) itself
+//! acting in s with noise: σ(s') instead of σ(s), s' drawn from the replay;   learning, or acting without noise: σ(s) itself
 //! ```
 //!
 //! The module learns as in `sane-elbo`, so that the values of σ are the same ones; they are only given to other states. (If
@@ -11,7 +11,8 @@
 
 use super::sane::{OneState, StateRule};
 use super::sane_elbo::{Elbo, ElboVariant};
-use crate::behaviour::Behaviour;
+use crate::AgentError;
+use crate::behaviour::{Behaviour, Thompson};
 use crate::perturbation::Purpose;
 use crate::perturbation_module::Scales;
 use sane_nn::Matrix;
@@ -32,6 +33,12 @@ impl ElboVariant for OfAnotherState {
 
     fn rule(&self) -> Option<Arc<dyn StateRule>> {
         Some(Arc::new(*self))
+    }
+
+    /// Without noise in acting it would be `sane-elbo`, and the control of nothing.
+    fn check(&self, thompson: Thompson) -> Result<(), AgentError> {
+        thompson
+            .check_is_acted_on("step or episode, since this agent differs from sane-elbo in acting on its noise alone")
     }
 
     fn memory(&self) -> Option<Box<dyn Behaviour>> {
@@ -104,6 +111,23 @@ impl Behaviour for RecentSigmas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explorer::Explorer;
+    use crate::{ActMode, AgentConfig, Learner};
+    use sane_env::{EnvSpec, FrameSkip, FrameSpace, Stream};
+    use sane_replay::Batch;
+
+    fn world() -> EnvSpec {
+        let actions = (0..3).map(|a| a.to_string()).collect();
+        let frame = FrameSpace::planes(2, 10, 10);
+        EnvSpec { name: "test".into(), frame, history: 1, actions, frame_skip: FrameSkip(1) }
+    }
+
+    /// Eight transitions from states of random bits.
+    fn transitions() -> Batch {
+        let (mut batch, mut bits) = (Batch::new(8, world().state_bytes()), Stream::named(4, "states"));
+        batch.states.fill_with(|| bits.below(2) as u8);
+        batch
+    }
 
     fn in_use(sigmas: &RecentSigmas) -> f32 {
         let mut out = [0.0];
@@ -132,6 +156,42 @@ mod tests {
         used.sort_by(f32::total_cmp);
         let newest: Vec<f32> = (0..REMEMBERED).map(|i| (300 - REMEMBERED + 1 + i) as f32).collect();
         assert_eq!(used, newest);
+    }
+
+    #[test]
+    fn only_noise_that_is_acted_on_has_the_sigma_of_other_states() {
+        let learner = |name| {
+            let mut config = AgentConfig::named(name, &world()).unwrap();
+            config.network.hidden = vec![16];
+            Learner::new(&config, &world(), &mut Stream::named(1, "init")).unwrap()
+        };
+        let (mut shuffled, mut elbo) = (learner("sane-shuffled"), learner("sane-elbo"));
+        let batch = transitions();
+        let mut noise = Stream::named(2, "noise");
+        (0..3).for_each(|_| _ = shuffled.learn(&batch, &mut noise).unwrap());
+        elbo.import(&shuffled.export()).unwrap();
+        let states = || batch.states.chunks_exact(world().state_bytes());
+        let sigma = |learner: &mut Learner, state: &[u8], mode| {
+            learner.act(state, mode, &mut Stream::named(3, "act")).sigma.unwrap()
+        };
+        let (mut own, mut other) = (Vec::new(), Vec::new());
+        for state in states() {
+            own.push(sigma(&mut shuffled, state, ActMode::Greedy));
+            assert_eq!(own.last(), Some(&sigma(&mut elbo, state, ActMode::Greedy)));
+            other.push(sigma(&mut shuffled, state, ActMode::Noisy));
+        }
+        assert!(own.iter().any(|sigma| *sigma != own[0]), "{own:?}");
+        assert!(own.iter().zip(&other).all(|(own, other)| own != other), "{own:?} {other:?}");
+    }
+
+    #[test]
+    fn a_control_that_acts_without_noise_is_refused() {
+        let text =
+            SaneShuffled { thompson: Thompson::Never, ..SaneShuffled::default() }.check().unwrap_err().to_string();
+        assert!(text.starts_with("exploration.thompson = never is not possible; expected step or episode"), "{text}");
+        for thompson in [Thompson::Step, Thompson::Episode] {
+            assert_eq!(SaneShuffled { thompson, ..SaneShuffled::default() }.check(), Ok(()));
+        }
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub trait Behaviour: CloneBehaviour + Debug + Send + Sync {
     /// An episode begins.
     fn begin_episode(&mut self) {}
 
+    /// A decision is about to be made, exploring or with noise as if exploring.
+    fn begin_decision(&mut self) {}
+
     /// A state was seen while exploring.
     fn visit(&mut self, _state: &[u8]) {}
 

@@ -104,11 +104,14 @@ impl Policy {
     /// ```
     pub fn act(&mut self, state: &[u8], mode: ActMode, noise: &mut Stream) -> Decision {
         assert_eq!(state.len(), self.world.state_bytes(), "act: a state has {} bytes", self.world.state_bytes());
-        if mode != ActMode::Greedy {
-            self.behaviour.visit(state);
+        let explores = matches!(mode, ActMode::Explore { .. });
+        let has_noise = explores || mode == ActMode::Noisy;
+        if has_noise {
+            self.behaviour.begin_decision();
         }
-        if let (ActMode::Explore { .. }, Some(bound)) = (mode, &mut self.bound) {
-            bound.add_transition();
+        if explores {
+            self.behaviour.visit(state);
+            self.bound.iter_mut().for_each(BoundState::add_transition);
         }
         let actions = self.world.actions.len();
         let random = match mode {
@@ -123,18 +126,7 @@ impl Policy {
         };
         let Self { config, network, params, behaviour, bound, held_draw, pass, q, plain_q, .. } = self;
         let running_gap = bound.as_ref().map_or(0.0, BoundState::gap);
-        if let Some(action) = random {
-            // What the greedy action would have been: only so can agents be compared at equal shares of changed actions.
-            pass.hidden(network, params, state, None);
-            behaviour.visit_features(&pass.features.row(0)[..network.feature_width()]);
-            let memory = Memory { behaviour: behaviour.as_ref(), running_gap };
-            pass.head(network, params, HeadMode::Plain, state, memory);
-            pass.action_values(params, plain_q, None);
-            q.copy_from_slice(plain_q);
-            let noise_changed_action = greedy(q) != usize::from(action.0);
-            return Decision { action, q: None, sigma: None, noise_changed_action, random: true };
-        }
-        let may_draw = matches!(mode, ActMode::Explore { .. } | ActMode::Noisy) && pass.perturbation.draws_to_act();
+        let may_draw = has_noise && random.is_none() && pass.perturbation.draws_to_act();
         let draw = match config.exploration.thompson() {
             Thompson::Never => None,
             _ if !may_draw => None,
@@ -147,13 +139,18 @@ impl Policy {
         let is_noisy = draw.is_some();
         let head = if is_noisy { HeadMode::NoisyBesidePlain } else { HeadMode::Plain };
         pass.hidden(network, params, state, None);
-        if mode != ActMode::Greedy {
+        if explores {
             behaviour.visit_features(&pass.features.row(0)[..network.feature_width()]);
         }
         pass.head(network, params, head, state, Memory { behaviour: behaviour.as_ref(), running_gap });
         pass.action_values(params, plain_q, is_noisy.then_some(&mut q[..]));
         if !is_noisy {
             q.copy_from_slice(plain_q);
+        }
+        if let Some(action) = random {
+            // What the greedy action would have been: only so can agents be compared at equal shares of changed actions.
+            let noise_changed_action = greedy(q) != usize::from(action.0);
+            return Decision { action, q: None, sigma: None, noise_changed_action, random: true };
         }
         let action = greedy(q);
         let mean_abs = |sigma: &[f32]| sigma.iter().map(|s| s.abs()).sum::<f32>() / sigma.len() as f32;

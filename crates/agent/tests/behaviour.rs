@@ -104,6 +104,38 @@ fn a_random_start_comes_before_the_agents_own_noise_and_leaves_no_trace_in_it() 
 }
 
 #[test]
+fn visits_are_counted_while_exploring_and_in_no_other_mode() {
+    let world = small_world();
+    for name in ["sane-visits", "q-sane-visits", "sane-counts"] {
+        let mut learner = learner(&named(name), &world, 2);
+        let (state, mut noise) = (state(&world, 2), Stream::named(2, "act"));
+        for mode in [ActMode::Noisy, ActMode::Greedy, ActMode::EpsilonGreedy { epsilon: 0.5 }] {
+            (0..10).for_each(|_| _ = learner.act(&state, mode, &mut noise));
+        }
+        assert_eq!(learner.policy().visits(&state), Some(0), "{name}");
+        (0..3).for_each(|now| _ = learner.act(&state, ActMode::Explore { now: AgentSteps(now) }, &mut noise));
+        assert_eq!(learner.policy().visits(&state), Some(3), "{name}");
+    }
+}
+
+#[test]
+fn the_sigma_of_another_state_is_another_one_at_each_decision_with_noise_and_at_no_other() {
+    let world = small_world();
+    let mut learner = learner(&named("sane-shuffled"), &world, 2);
+    let batch = random_batch(&world, 16, &mut Stream::named(2, "batch"));
+    learner.learn(&batch, &mut Stream::named(2, "noise")).unwrap();
+    let (state, mut noise) = (state(&world, 2), Stream::named(2, "act"));
+    let mut sigma = |mode| learner.act(&state, mode, &mut noise).sigma;
+    let explored = sigma(ActMode::Explore { now: AgentSteps(0) });
+    let noisy = sigma(ActMode::Noisy);
+    assert_ne!(explored, noisy);
+    for mode in [ActMode::Greedy, ActMode::EpsilonGreedy { epsilon: 0.0 }] {
+        assert_eq!(sigma(mode), sigma(mode));
+    }
+    assert_ne!(sigma(ActMode::Noisy), noisy);
+}
+
+#[test]
 fn noise_is_drawn_anew_for_each_decision_and_never_for_greedy_ones() {
     let world = small_world();
     for name in ["noisynet", "sane", "q-sane", "sane-constant", "sane-layerwise", "sane-independent"] {

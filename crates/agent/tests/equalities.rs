@@ -197,7 +197,7 @@ fn a_restored_learner_continues_bit_for_bit() {
         let mut unbroken = learner(&config, &world, 41);
         let mut noise = Stream::named(3, "act");
         for byte in 0..5_u8 {
-            unbroken.act(&vec![byte; world.state_bytes()], ActMode::Noisy, &mut noise);
+            unbroken.act(&vec![byte; world.state_bytes()], ActMode::Explore { now: AgentSteps(0) }, &mut noise);
         }
         learn(&mut unbroken, &world, 8, 3, 41);
         let mut restored = Learner::new(&config, &world, &mut Stream::named(99, "other")).unwrap();
@@ -287,6 +287,7 @@ fn ten_learn_steps_match_the_oracle() {
                 log_visits: None,
                 is_risky: &|_| false,
                 gap_before: NO_GAP,
+                transitions: 0,
             };
             let expected = inputs.expected(&online);
             check_close(&format!("{name}: loss {step}"), [f64::from(stats.loss)], &[expected.loss], 1e-4);

@@ -13,7 +13,7 @@ use sane_agent::{
     ActMode, AgentConfig, Bound, Contraction, ConvSpec, CountedBy, Exploration, ModuleActivation, ModuleSettings,
     NetworkSpec, Objective, QNoiseUnit, SaneWeightwise, SigmaForm, catalogue,
 };
-use sane_env::{EnvSpec, FrameSpace, Stream};
+use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 use std::collections::HashMap;
 
 /// Gradients are compared relative to the largest of their layer: what f32 sums leave is well below this. A bias is judged with
@@ -62,9 +62,10 @@ fn check_step(what: &str, config: &AgentConfig, world: &EnvSpec, size: usize, se
     let mut learner = learner(config, world, seed);
     let batch = random_batch(world, size, &mut Stream::named(seed, "batch"));
     let mut noise = Stream::named(seed, "noise");
-    let mut visits: HashMap<Vec<u8>, u32> = HashMap::new();
+    let (mut visits, mut transitions): (HashMap<Vec<u8>, u32>, u64) = (HashMap::new(), 0);
     for state in batch.states.chunks_exact(world.state_bytes()).step_by(2) {
-        learner.act(state, ActMode::Noisy, &mut noise);
+        learner.act(state, ActMode::Explore { now: AgentSteps(0) }, &mut noise);
+        transitions += 1;
         *visits.entry(state.to_vec()).or_default() += 1;
     }
     let log_visits = |state: &[u8]| f64::from(visits.get(state).copied().unwrap_or(0)).ln_1p();
@@ -95,6 +96,7 @@ fn check_step(what: &str, config: &AgentConfig, world: &EnvSpec, size: usize, se
         log_visits: reads_visits.then_some(&log_visits),
         is_risky: &is_risky,
         gap_before,
+        transitions,
     };
     let expected = inputs.expected(&online);
     let wide = |name: &str| tensor(&trace, name).values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();

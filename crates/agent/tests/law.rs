@@ -8,8 +8,11 @@ use sane_agent::{
     ActMode, AgentConfig, Bound, CountedBy, Exploration, Learner, NetworkSpec, NoiseForm, QNoiseUnit, SaneCounts,
     SaneFixed, WeightedByVisits,
 };
-use sane_env::{Action, EnvSpec, FrameSpace, Stream};
+use sane_env::{Action, AgentSteps, EnvSpec, FrameSpace, Stream};
 use sane_replay::Batch;
+
+/// Acting that counts as a visit.
+const EXPLORE: ActMode = ActMode::Explore { now: AgentSteps(0) };
 
 /// The wanted noise of Q.
 const Q_NOISE: f64 = 0.2;
@@ -108,7 +111,7 @@ fn noise_of_q_falls_with_the_root_of_the_visits() {
     let visits = |i: usize| 3_usize.pow(i as u32);
     let mut noise = Stream::named(3, "act");
     for (i, state) in states().iter().enumerate() {
-        (0..visits(i)).for_each(|_| _ = learner.act(&bytes(state), ActMode::Noisy, &mut noise));
+        (0..visits(i)).for_each(|_| _ = learner.act(&bytes(state), EXPLORE, &mut noise));
     }
     let sigmas = learned_sigmas(&mut learner);
     let points: Vec<(f64, f64)> = (0..STATES)
@@ -246,12 +249,19 @@ fn noise_changes_the_wanted_share_of_the_actions() {
         ("sane-constant-elbo", 0.05),
         ("noisynet-elbo", 0.05),
         ("sane-gap", 0.05),
+        ("sane-counts", 0.05),
     ] {
         let mut config = config(Exploration::named(name).unwrap());
+        if let Exploration::SaneCounts(counts) = &mut config.exploration {
+            counts.variant.counts = CountedBy::States;
+        }
         let bound = config.exploration.bound_mut().unwrap();
         (bound.q_noise, bound.q_noise_unit) = (wanted, QNoiseUnit::Share);
         let mut learner = Learner::new(&config, &world, &mut Stream::named(2, "init")).unwrap();
         let (mut noise, mut draws) = (Stream::named(1, "noise"), Stream::named(1, "act"));
+        for (i, state) in states().iter().enumerate() {
+            (0..1 + 4 * i).for_each(|_| _ = learner.act(&bytes(state), EXPLORE, &mut draws));
+        }
         (0..6_000).for_each(|_| _ = learner.learn(&batch, &mut noise).unwrap());
         let mut changed = 0;
         for state in states() {

@@ -97,7 +97,8 @@ pub fn evaluate_with_actions(
     let work = || -> Result<(), LabError> {
         while let Some(number) = next() {
             let mode = evaluation.noise.act_mode();
-            // A copy each time: an agent that counts visits must not carry them from one episode into another.
+            // A copy each time: what an agent is told of a state, or which σ of another state it uses, must not depend on the
+            // episodes that the same thread has played before.
             let mut policy = policy.clone();
             // A greedy policy can loop forever where a world has no time limit: an episode as long as the whole
             // evaluation is cut there.

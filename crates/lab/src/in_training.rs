@@ -49,7 +49,8 @@ impl Evaluator {
     /// Evaluates the policy as it is now; `None` if stopped.
     pub fn evaluate(&mut self, run: &Run, stop: &AtomicBool) -> Result<Option<EvaluatedWhileTraining>, LabError> {
         let most = (run.config.training.evaluate_every.0 / PART_PLAYED).max(1);
-        let policy = run.learner.policy();
+        // Without noise an episode leaves nothing in a policy that another one acts on.
+        let mut policy = run.learner.policy();
         let (mut returns, mut played) = (Vec::new(), 0);
         for number in 0..EPISODES {
             if most <= played {
@@ -57,7 +58,6 @@ impl Evaluator {
             }
             let mut left = most;
             let mode = NoiseMode::Off.act_mode();
-            let mut policy = policy.clone();
             let episode = play_episode(&mut policy, &self.source, self.start_seed, number, mode, &mut |_, _| {
                 let continues = 0 < left && !stop.load(Ordering::Relaxed);
                 left = left.saturating_sub(1);

@@ -78,7 +78,7 @@ impl RecentSigmas {
 }
 
 impl Behaviour for RecentSigmas {
-    fn visit(&mut self, _state: &[u8]) {
+    fn begin_decision(&mut self) {
         let count = self.words[COUNT];
         if 0 < count {
             self.words[IN_USE] = (self.words[IN_USE] + 1) % count;
@@ -144,12 +144,12 @@ mod tests {
     #[test]
     fn every_remembered_sigma_is_used_once_before_any_is_used_again() {
         let mut sigmas = RecentSigmas::new();
-        sigmas.visit(&[]);
+        sigmas.begin_decision();
         assert_eq!(in_use(&sigmas), 0.0);
         [1.0, 101.0, 201.0].iter().for_each(|first| sigmas.learned(&batch(*first)));
         let mut used: Vec<f32> = (0..REMEMBERED)
             .map(|_| {
-                sigmas.visit(&[]);
+                sigmas.begin_decision();
                 in_use(&sigmas)
             })
             .collect();
@@ -198,11 +198,11 @@ mod tests {
     fn what_is_remembered_survives_a_checkpoint() {
         let mut sigmas = RecentSigmas::new();
         sigmas.learned(&batch(5.0));
-        (0..7).for_each(|_| sigmas.visit(&[]));
+        (0..7).for_each(|_| sigmas.begin_decision());
         let mut copy = RecentSigmas::new();
         copy.restore(sigmas.memory());
-        copy.visit(&[]);
-        sigmas.visit(&[]);
+        copy.begin_decision();
+        sigmas.begin_decision();
         assert_eq!(in_use(&copy), in_use(&sigmas));
     }
 }

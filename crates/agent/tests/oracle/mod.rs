@@ -6,7 +6,7 @@ pub mod number;
 
 use model::{Extras, Model, Params, PassNoise};
 use number::{Number, Var};
-use sane_agent::{AgentConfig, Exploration, Learner, NamedTensor, NetworkSpec, QFeatures, QNoiseUnit};
+use sane_agent::{AgentConfig, Contraction, Exploration, Learner, NamedTensor, NetworkSpec, QFeatures, QNoiseUnit};
 use sane_env::{Action, Element, EnvSpec, FrameSkip, FrameSpace, Stream};
 use sane_nn::Kernel;
 use sane_replay::Batch;
@@ -40,6 +40,8 @@ pub struct Inputs<'a> {
     pub is_risky: &'a IsRisky<'a>,
     /// The running gap between action values before the step, and how many batches it is the mean of.
     pub gap_before: (f64, u32),
+    /// Transitions seen before the step.
+    pub transitions: u64,
 }
 
 /// The running gap of a new learner.
@@ -117,11 +119,18 @@ impl Inputs<'_> {
         let (before, batches) = self.gap_before;
         let gap = before + (gaps[size / 2] - before) / f64::from(batches + 1);
         let kl_scales: Vec<f64> = self.batch.states.chunks_exact(bytes).map(|s| self.scales(s, frozen).1).collect();
-        let wanted = config.exploration.bound().map_or(0.0, |bound| match bound.q_noise_unit {
-            QNoiseUnit::Gap => f64::from(bound.q_noise) * gap,
-            QNoiseUnit::Absolute => f64::from(bound.q_noise),
-            QNoiseUnit::Share => self.first_noise_that_changes(f64::from(bound.q_noise), frozen, &noisy, &kl_scales),
+        let contraction = config.exploration.bound().map_or(1.0, |bound| match bound.contraction {
+            Contraction::Constant => 1.0,
+            Contraction::Posterior => (f64::from(bound.posterior_at) / self.transitions.max(1) as f64).sqrt(),
         });
+        let wanted = contraction
+            * config.exploration.bound().map_or(0.0, |bound| match bound.q_noise_unit {
+                QNoiseUnit::Gap => f64::from(bound.q_noise) * gap,
+                QNoiseUnit::Absolute => f64::from(bound.q_noise),
+                QNoiseUnit::Share => {
+                    self.first_noise_that_changes(f64::from(bound.q_noise), frozen, &noisy, &kl_scales)
+                }
+            });
         let loss =
             sum * N::constant(1.0 / (size * heads) as f64) + self.model.penalty(online, &sigmas, wanted, &kl_scales);
         (loss, q_all, sigmas.iter().flatten().map(|s| s.value()).collect(), targets)

@@ -1,7 +1,7 @@
 //! The paper's agents written out literally in f64: convolutions as sums, perturbed weights really built, per example.
 
 use super::number::Number;
-use sane_agent::{AgentConfig, Bound, Contraction, Exploration, ModuleActivation, Objective, QFeatures, SigmaForm};
+use sane_agent::{AgentConfig, Exploration, ModuleActivation, Objective, QFeatures, SigmaForm};
 use sane_env::{Element, EnvSpec};
 use std::collections::BTreeMap;
 
@@ -246,9 +246,7 @@ impl Model<'_> {
             .map(|(shape, _)| (shape[0] * shape[1] + shape[0]) as f64)
             .collect();
         let (kl_weight, of_means) = match (self.config.exploration.bound(), self.config.objective) {
-            (Some(bound), _) => {
-                (self.kl_weight(bound, wanted, perturbed.iter().sum()), f64::from(bound.kl_of_means as u8))
-            }
+            (Some(bound), _) => (Self::kl_weight(wanted, perturbed.iter().sum()), f64::from(bound.kl_of_means as u8)),
             (None, Objective::Elbo { kl_weight }) => (f64::from(kl_weight), 1.0),
             (None, _) => (0.0, 0.0),
         };
@@ -283,13 +281,9 @@ impl Model<'_> {
 }
 
 impl Model<'_> {
-    /// λ = 2v²/k₂ for noise of size v, as long as no transition has been counted.
-    fn kl_weight(&self, bound: &Bound, wanted: f64, perturbed: f64) -> f64 {
-        let transitions = match bound.contraction {
-            Contraction::Constant => 1.0,
-            Contraction::Posterior => f64::from(bound.posterior_at),
-        };
-        2.0 * wanted.powi(2) * transitions / perturbed
+    /// λ = 2v²/k₂ for noise of size v.
+    fn kl_weight(wanted: f64, perturbed: f64) -> f64 {
+        2.0 * wanted.powi(2) / perturbed
     }
 }
 

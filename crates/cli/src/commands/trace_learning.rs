@@ -6,7 +6,7 @@ use crate::output::Output;
 use anyhow::Context;
 use safetensors::tensor::{Dtype, TensorView};
 use sane_agent::{ActMode, AgentConfig, Learner, NamedTensor, Policy};
-use sane_env::{Action, Element, EnvSpec, Stream};
+use sane_env::{Action, AgentSteps, Element, EnvSpec, Stream};
 use sane_lab::{Layers, Preset, RunConfig};
 use sane_replay::Batch;
 use std::collections::HashMap;
@@ -29,6 +29,7 @@ use std::path::PathBuf;
       with K heads: q [batch, K·actions], target_value and weight [batch, K]
   step{k}.memory.visits, .memory.true_risk [batch], and the same under .memory_next.
       what the agent remembers of the states, for agents that count or know a risk;
+      for those that count also .memory.transitions [1], all that were seen;
       visits as the online network sees them, and of s' as the target network does
   step{k}.langevin.*
       the normal numbers of a Langevin step, by the names of the parameters
@@ -81,16 +82,17 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     let mut noise = Stream::named(args.seed, "noise");
     let mut memories = Stream::named(args.seed, "memories");
     let mut batch = Batch::new(args.batch_size as usize, world.state_bytes());
+    let mut transitions = 0.0;
     let progress = output.progress_bar(u64::from(args.steps), "learn steps");
     for k in 0..args.steps {
         fill_at_random(&mut batch, &world, &mut batches);
-        let mut remembered = remember(&mut learner, &batch, &mut memories)?;
+        let mut remembered = remember(&mut learner, &mut transitions, &batch, &mut memories)?;
         for _ in 1..MAX_TRIES {
             if is_clear_of_kinks(&learner, &batch, &noise, &mut batches)? {
                 break;
             }
             fill_at_random(&mut batch, &world, &mut batches);
-            remembered = remember(&mut learner, &batch, &mut memories)?;
+            remembered = remember(&mut learner, &mut transitions, &batch, &mut memories)?;
         }
         for (name, values) in &remembered {
             file.add_floats(format!("step{k}.{name}"), vec![values.len()], values);
@@ -137,9 +139,10 @@ fn with_settings(agent: AgentConfig, args: &Args) -> Result<AgentConfig, Failure
 }
 
 /// Lets an agent that remembers states meet those of the batch: it acts in some of them up to three times, and is told a risk
-/// of each. Returns what it then remembers, by name.
+/// of each. Returns what it then remembers, by name; `transitions` are those that it has seen so far.
 fn remember(
     learner: &mut Learner,
+    transitions: &mut f32,
     batch: &Batch,
     stream: &mut Stream,
 ) -> anyhow::Result<Vec<(&'static str, Vec<f32>)>> {
@@ -158,12 +161,16 @@ fn remember(
     }
     if learner.policy().visits(&batch.states[..bytes]).is_some() {
         for state in states() {
-            (0..stream.below(4)).for_each(|_| _ = learner.act(state, ActMode::Noisy, stream));
+            (0..stream.below(4)).for_each(|_| {
+                learner.act(state, ActMode::Explore { now: AgentSteps(0) }, stream);
+                *transitions += 1.0;
+            });
         }
         // Counts can depend on features, which are the target network's for s'.
         let (mut online, mut target) = (learner.policy(), learner.policy());
         target.import(&learner.export_target())?;
         let count = |policy: &mut Policy, state: &[u8]| policy.visits(state).unwrap_or(0) as f32;
+        remembered.push(("memory.transitions", vec![*transitions]));
         remembered.push(("memory.visits", states().map(|state| count(&mut online, state)).collect()));
         remembered.push(("memory_next.visits", next_states().map(|state| count(&mut target, state)).collect()));
     }

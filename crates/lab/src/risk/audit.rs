@@ -146,13 +146,13 @@ fn all_futures(
             let Sample { state, world, stack } = slot.0.take().expect("each slot is taken once");
             let name = format!("risk/state/{}/{}", state.episode, state.interaction);
             let seed = Stream::named(start_seed, &name).next_u64();
-            // A copy each time: an agent that counts visits must not carry them from one state to another.
-            let table = futures(&mut policy.clone(), &*world, &stack, settings, seed)?;
+            // A copy each time: what an agent is told of a state, or which σ of another state it uses, must not depend on the
+            // states that the same thread has audited before.
             let mut policy = policy.clone();
+            let table = futures(&mut policy, &*world, &stack, settings, seed)?;
             if let Some(risk) = state.true_risk {
                 policy.inform(stack.state(), risk);
             }
-            // The law first: drawing the noise counts as visits.
             let law = state_law(&mut policy, stack.state());
             let noise = state_noise(&mut policy, stack.state(), wanted.draws, has_module, seed);
             let visits = visits.of(stack.state());
@@ -208,12 +208,7 @@ fn state_noise(policy: &mut Policy, state: &[u8], draws: usize, has_module: bool
     }
     let mut stream = Stream::named(seed, "risk/noise");
     let (mut changed, mut sum, mut squares) = (0, Vec::new(), Vec::new());
-    // A draw is a visit to an agent that counts: each begins from what it had counted before, or the noise would shrink.
-    let counted = policy.visits(state).map(|_| policy.clone());
     for _ in 0..draws {
-        if let Some(before) = &counted {
-            policy.clone_from(before);
-        }
         policy.begin_episode();
         changed += usize::from(policy.act(state, ActMode::Noisy, &mut stream).noise_changed_action);
         let q = policy.q_values();

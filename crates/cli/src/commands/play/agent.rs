@@ -16,6 +16,8 @@ const BAR_DECAY: f64 = 0.999;
 
 pub struct AgentSession {
     title: String,
+    /// As it was trained; each episode is played by a copy.
+    trained: Policy,
     policy: Policy,
     has_noise: bool,
     noise_is_on: bool,
@@ -43,9 +45,11 @@ impl AgentSession {
         let LoadedRun { trained, source } = LoadedRun::read(folder, args.checkpoint.choice(), &args.roms, output)?;
         let (rollout, noise) = start_evaluation_episode(&source, args.start_seed, 0)?;
         let has_noise = trained.config.learner.exploration.is_noisy();
+        let policy = trained.learner.policy();
         Ok(Self {
             title: format!("{}, {}", rollout.spec().name, trained.config.agent),
-            policy: trained.learner.policy(),
+            trained: policy.clone(),
+            policy,
             has_noise,
             noise_is_on: has_noise,
             source,
@@ -86,6 +90,7 @@ impl Session for AgentSession {
         self.episode += 1;
         (self.rollout, self.noise) = start_evaluation_episode(&self.source, self.start_seed, self.episode)?;
         (self.return_raw, self.decision) = (0.0, None);
+        self.policy.clone_from(&self.trained);
         self.policy.begin_episode();
         Ok(())
     }

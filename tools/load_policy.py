@@ -16,7 +16,8 @@ import sys
 
 import numpy as np
 
-DTYPES = {"F32": "<f4", "I64": "<i8", "U8": "u1"}
+# U32: `memory`, what the agent remembers of states. Action values without noise do not depend on it.
+DTYPES = {"F32": "<f4", "I64": "<i8", "U32": "<u4", "U8": "u1"}
 
 
 def load(path):

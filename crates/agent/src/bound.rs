@@ -202,6 +202,14 @@ impl BoundState {
         always.into_iter().chain(self.share.iter().flat_map(ShareNoise::words))
     }
 
+    /// Whether these can be what [`words`](Self::words) gave; more may follow it.
+    pub fn is_valid(&self, words: &[u32]) -> bool {
+        let mut restored = self.clone();
+        restored.restore(words);
+        let sizes = [Some(restored.gap), restored.share.as_ref().map(ShareNoise::size)];
+        sizes.into_iter().flatten().all(|size| size.is_finite() && 0.0 <= size)
+    }
+
     /// Restores what [`words`](Self::words) gave; more may follow it.
     pub fn restore(&mut self, words: &[u32]) {
         let Some(([gap, batches, low, high], rest)) = words.split_first_chunk() else { return };

@@ -313,14 +313,7 @@ impl Learner {
                 return Err(sane_nn::NnError::WrongLength { what, found: part.len(), expected }.into());
             }
         }
-        let (found, expected) = (state.behaviour.len(), self.policy.memory().len());
-        if found != expected {
-            return Err(AgentError::BehaviourMemory { found, expected });
-        }
-        let of_behaviour = &state.behaviour[..self.policy.behaviour.memory().len()];
-        if !self.policy.behaviour.is_valid(of_behaviour, self.policy.world.actions.len()) {
-            return Err(AgentError::BehaviourState);
-        }
+        self.policy.check_memory(&state.behaviour)?;
         self.adam.restore(state.learn_steps, &state.first_moment, &state.second_moment)?;
         self.policy.params.copy_from_slice(&state.online);
         self.target.copy_from_slice(&state.target);

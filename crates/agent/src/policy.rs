@@ -189,9 +189,9 @@ impl Policy {
         self.act(state, ActMode::Greedy, &mut Stream::named(0, "a greedy decision draws nothing"));
     }
 
-    /// What a checkpoint keeps beside the parameters: the behaviour's memory, then the state of the bound, then the draw
-    /// that is held.
-    pub(crate) fn memory(&self) -> Vec<u32> {
+    /// What decides its actions beside the parameters, and a checkpoint keeps: the behaviour's memory, then the state of the bound,
+    /// then the draw that is held. Empty for agents that remember nothing.
+    pub fn memory(&self) -> Vec<u32> {
         let mut memory = self.behaviour.memory().to_vec();
         memory.extend(self.bound.iter().flat_map(BoundState::words));
         if self.holds_noise_for_an_episode() {
@@ -201,7 +201,26 @@ impl Policy {
         memory
     }
 
-    /// Restores what [`memory`](Self::memory) gave; the length has been checked.
+    /// Replaces what it remembers by what [`memory`](Self::memory) gave; refuses what is not of this agent in this world.
+    pub fn set_memory(&mut self, memory: &[u32]) -> Result<(), AgentError> {
+        self.check_memory(memory)?;
+        self.restore_memory(memory);
+        Ok(())
+    }
+
+    /// Whether this can be the memory of this agent in this world.
+    pub(crate) fn check_memory(&self, memory: &[u32]) -> Result<(), AgentError> {
+        let (found, expected) = (memory.len(), self.memory().len());
+        if found != expected {
+            return Err(AgentError::BehaviourMemory { found, expected });
+        }
+        let (of_behaviour, rest) = memory.split_at(self.behaviour.memory().len());
+        let is_valid = self.behaviour.is_valid(of_behaviour, self.world.actions.len())
+            && self.bound.as_ref().is_none_or(|bound| bound.is_valid(rest));
+        if is_valid { Ok(()) } else { Err(AgentError::BehaviourState) }
+    }
+
+    /// Restores a memory that has been checked.
     pub(crate) fn restore_memory(&mut self, memory: &[u32]) {
         let (of_behaviour, rest) = memory.split_at(self.behaviour.memory().len());
         self.behaviour.restore(of_behaviour);

@@ -216,18 +216,40 @@ fn states_in_which_the_module_is_off_are_counted_though_its_units_live_in_others
 #[test]
 fn a_policy_taken_out_of_a_learner_acts_like_it() {
     let world = small_world();
-    for name in ["eps-greedy", "noisynet", "sane", "q-sane"] {
+    for entry in catalogue() {
+        let name = entry.name;
         let mut learner = learner(&named(name), &world, 7);
+        let (state, mut noise) = (state(&world, 8), Stream::named(7, "noise"));
         let batch = random_batch(&world, 8, &mut Stream::named(7, "batch"));
-        learner.learn(&batch, &mut Stream::named(7, "noise")).unwrap();
+        for now in 0..5 {
+            learner.inform(&state, 1.0);
+            learner.act(&state, ActMode::Explore { now: AgentSteps(now) }, &mut noise);
+            learner.learn(&batch, &mut noise).unwrap();
+        }
+        learner.begin_episode();
         let mut taken = learner.policy();
         let mut loaded = Policy::new(&named(name), &world, &learner.export()).unwrap();
-        let state = state(&world, 8);
+        loaded.set_memory(&taken.memory()).unwrap();
         let expected = learner.act(&state, ActMode::Noisy, &mut Stream::named(8, "act"));
         for policy in [&mut taken, &mut loaded] {
             assert_eq!(policy.act(&state, ActMode::Noisy, &mut Stream::named(8, "act")), expected, "{name}");
             assert_eq!(policy.q_values(), learner.q_values(), "{name}");
         }
+    }
+}
+
+#[test]
+fn a_memory_of_another_agent_or_of_none_is_refused() {
+    let world = small_world();
+    let policy = |name: &str| learner(&named(name), &world, 7).policy();
+    let mut counting = policy("sane-counts");
+    let refused = counting.set_memory(&policy("sane").memory()).unwrap_err();
+    assert!(matches!(refused, AgentError::BehaviourMemory { found: 0, .. }), "{refused}");
+    for gap in [f32::NAN, f32::INFINITY, -1.0] {
+        let mut altered = counting.memory();
+        let place = altered.len() - 4;
+        altered[place] = gap.to_bits();
+        assert_eq!(counting.set_memory(&altered), Err(AgentError::BehaviourState));
     }
 }
 

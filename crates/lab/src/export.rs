@@ -14,7 +14,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Writes the parameters of the online network and, as metadata, the description needed to use them.
+/// Writes the parameters of the online network, what the agent remembers beside them (visits, running gap, …), if anything,
+/// and, as metadata, the description needed to use them.
 pub fn export_policy(trained: &TrainedAgent, path: &Path) -> Result<(), LabError> {
     trained.learner.require_finite()?;
     let spec = trained.spec();
@@ -25,6 +26,10 @@ pub fn export_policy(trained: &TrainedAgent, path: &Path) -> Result<(), LabError
         .map(|tensor| (tensor.name, tensor.shape, bytes_of(&tensor.values)))
         .collect();
     let views = tensors.iter().map(|(name, shape, bytes)| (name.clone(), view(Dtype::F32, shape, bytes)));
+    let memory = trained.learner.policy().memory();
+    let (memory_shape, memory): ([usize; 1], Vec<u8>) =
+        ([memory.len()], memory.iter().flat_map(|word| word.to_le_bytes()).collect());
+    let memory = (!memory.is_empty()).then(|| (MEMORY.to_owned(), view(Dtype::U32, &memory_shape, &memory)));
     let full_scale = match spec.frame.element {
         Element::U8 { full_scale } => full_scale.to_string(),
         Element::F32 => "1".into(),
@@ -41,9 +46,11 @@ pub fn export_policy(trained: &TrainedAgent, path: &Path) -> Result<(), LabError
         (CONFIG.to_owned(), to_toml(&trained.config)),
         (SPEC.to_owned(), serde_json::to_string(spec).expect("a specification is plain data")),
     ]);
-    write(views, metadata, path)
+    write(views.chain(memory), metadata, path)
 }
 
+/// The tensor of what the agent remembers: words as a checkpoint keeps them.
+const MEMORY: &str = "memory";
 const CONFIG: &str = "config";
 const SPEC: &str = "spec";
 
@@ -80,7 +87,9 @@ pub fn read_policy(path: &Path) -> Result<ExportedPolicy, LabError> {
     if !is_possible(&spec) {
         return Err(refused(format!("no world has the states and actions that `{SPEC}` describes")));
     }
-    let tensors = file.tensors().into_iter().map(|(name, view)| named_tensor(name, &view));
+    let (memories, parameters): (Vec<_>, Vec<_>) =
+        file.tensors().into_iter().partition(|(name, view)| name == MEMORY && view.dtype() == Dtype::U32);
+    let tensors = parameters.into_iter().map(|(name, view)| named_tensor(name, &view));
     let tensors = tensors.collect::<Result<Vec<NamedTensor>, String>>().map_err(refused)?;
     let counts = ParameterCounts::of(&config.learner, &spec).map_err(|error| refused(error.to_string()))?;
     let (needed, found) =
@@ -88,7 +97,12 @@ pub fn read_policy(path: &Path) -> Result<ExportedPolicy, LabError> {
     if found < needed {
         return Err(refused(format!("its tensors hold {found} numbers, the network it describes has {needed}")));
     }
-    let policy = Policy::new(&config.learner, &spec, &tensors).map_err(|error| refused(error.to_string()))?;
+    let mut policy = Policy::new(&config.learner, &spec, &tensors).map_err(|error| refused(error.to_string()))?;
+    // Files of earlier versions have none: the policy then begins without memory.
+    for (_, view) in memories {
+        let words: Vec<u32> = view.data().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        policy.set_memory(&words).map_err(|error| refused(error.to_string()))?;
+    }
     Ok(ExportedPolicy { config, spec, policy })
 }
 
@@ -207,6 +221,42 @@ pub fn canonical_safetensors(file: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::{OpenRun, Start, open_run};
+    use crate::preset::Preset;
+    use crate::train;
+    use crate::trained::{CheckpointChoice, read_trained};
+    use sane_env::{AgentSteps, Stream};
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn an_exported_policy_acts_with_noise_as_its_run_does() {
+        let temp = tempfile::tempdir().unwrap();
+        for agent in ["sane", "sane-visits", "sane-counts", "sane-gap", "sane-shuffled", "oracle"] {
+            let mut config = Preset::RiskyRoad.config("risky-road", agent).unwrap();
+            config.training.total_interactions = AgentSteps(300);
+            config.training.learning_starts = AgentSteps(100);
+            config.training.evaluate_every = AgentSteps(0);
+            config.replay.capacity = 1_000;
+            let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
+            let folder = temp.path().join(agent);
+            let OpenRun { mut run, mut files, .. } = open_run(&folder, &config, &source, Start::Resume).unwrap();
+            files.begin(&run, &mut ()).unwrap();
+            train(&mut run, &mut files, &mut (), &AtomicBool::new(false)).unwrap();
+            let trained = read_trained(&folder, &source, CheckpointChoice::Newest).unwrap();
+            let path = folder.join("policy.safetensors");
+            export_policy(&trained, &path).unwrap();
+            let (mut read, mut policy) = (read_policy(&path).unwrap().policy, trained.learner.policy());
+            assert!(read.memory() == policy.memory() && policy.memory().is_empty() == (agent == "sane"), "{agent}");
+            let state = run.rollout.state();
+            for _ in 0..5 {
+                let (mut ours, mut theirs) = (Stream::named(1, "act"), Stream::named(1, "act"));
+                let decisions =
+                    (read.act(state, ActMode::Noisy, &mut ours), policy.act(state, ActMode::Noisy, &mut theirs));
+                assert_eq!(decisions.0, decisions.1, "{agent}");
+                assert_eq!(read.q_values(), policy.q_values(), "{agent}");
+            }
+        }
+    }
 
     #[test]
     fn the_same_tensors_and_metadata_are_the_same_file() {

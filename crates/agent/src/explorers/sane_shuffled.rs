@@ -103,6 +103,12 @@ impl Behaviour for RecentSigmas {
         &self.words
     }
 
+    fn is_valid(&self, memory: &[u32], _actions: usize) -> bool {
+        let [next, count, in_use] = [NEXT, COUNT, IN_USE].map(|place| memory[place] as usize);
+        let sigmas = memory[FIRST..].iter().map(|bits| f32::from_bits(*bits));
+        next < REMEMBERED && count <= REMEMBERED && in_use < count.max(1) && sigmas.into_iter().all(f32::is_finite)
+    }
+
     fn restore(&mut self, memory: &[u32]) {
         self.words.copy_from_slice(memory);
     }
@@ -191,6 +197,19 @@ mod tests {
         assert!(text.starts_with("exploration.thompson = never is not possible; expected step or episode"), "{text}");
         for thompson in [Thompson::Step, Thompson::Episode] {
             assert_eq!(SaneShuffled { thompson, ..SaneShuffled::default() }.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_memory_that_points_outside_itself_or_holds_no_numbers_is_refused() {
+        let mut sigmas = RecentSigmas::new();
+        assert!(sigmas.is_valid(sigmas.memory(), 3));
+        sigmas.learned(&batch(5.0));
+        assert!(sigmas.is_valid(sigmas.memory(), 3));
+        for (place, word) in [(NEXT, 256), (COUNT, 257), (IN_USE, 100), (FIRST + 7, f32::NAN.to_bits())] {
+            let mut altered = sigmas.memory().to_vec();
+            altered[place] = word;
+            assert!(!sigmas.is_valid(&altered, 3), "{place}");
         }
     }
 

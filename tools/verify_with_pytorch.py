@@ -303,7 +303,7 @@ def verify(path, tolerance):
         if online.kink < 0.1 * tolerance:
             near_kinks.append(f"step {k}: {online.kink:.1e}")
         taken = q.unflatten(1, (heads, -1))[torch.arange(len(q)), :, step["actions"].long()]
-        mask = step["weight"] if heads > 1 else torch.ones(len(q), 1)
+        mask = step["weight"].reshape(len(q), heads) if "weight" in step else torch.ones(len(q), heads)
         loss = (mask * (taken - value) ** 2).mean()
         value = value if heads > 1 else value.squeeze(1)
         with torch.no_grad():

@@ -286,7 +286,7 @@ impl Learner {
     }
 
     /// What the last learn step drew and computed, by name: `q[B,A]`, `target_value[B]` (with K heads `q[B,K·A]`,
-    /// `target_value[B,K]` and `weight[B,K]`), `sigma[B]` or `sigma[B,sigmas]` and,
+    /// `target_value[B,K]` and `weight[B,K]`; `weight[B]` with one head whose weights are not all 1), `sigma[B]` or `sigma[B,sigmas]` and,
     /// under `online.`, `target.` and with double-Q `selector.`, the noise (`z_in1`, `z_out1`, …; `eps_w1`, `eps_b1`, …
     /// where it is independent). Under `langevin.`, by the parameter's name, what a Langevin step drew. Empty before the first.
     pub fn last_step(&self) -> Vec<NamedTensor> {

@@ -29,7 +29,7 @@ pub(crate) fn of_step(network: &Network, work: &Workspace) -> Vec<NamedTensor> {
     }
     let targets = work.targets.clone();
     let shape = if work.heads == 1 { vec![work.batch] } else { vec![work.batch, work.heads] };
-    if work.heads != 1 {
+    if work.heads != 1 || work.weights.iter().any(|weight| *weight != 1.0) {
         tensors.push(NamedTensor { name: "weight".into(), shape: shape.clone(), values: work.weights.clone() });
     }
     tensors.push(NamedTensor { name: "target_value".into(), shape, values: targets });

@@ -10,8 +10,8 @@ use oracle::{
 };
 use proptest::prelude::*;
 use sane_agent::{
-    ActMode, AgentConfig, Bound, Contraction, ConvSpec, CountedBy, Exploration, ModuleActivation, ModuleSettings,
-    NetworkSpec, Objective, QNoiseUnit, SaneWeightwise, SigmaForm, catalogue,
+    ActMode, AgentConfig, Bootstrapped, Bound, Contraction, ConvSpec, CountedBy, Exploration, ModuleActivation,
+    ModuleSettings, NetworkSpec, Objective, QNoiseUnit, SaneWeightwise, SigmaForm, catalogue,
 };
 use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 use std::collections::HashMap;
@@ -197,6 +197,15 @@ fn gradient_matches_with_every_setting_of_the_module() {
         let module = config.exploration.module_mut().unwrap();
         change(module);
         check_step(&format!("{name} with {module:?}"), &config, &small_world(), 5, 18);
+    }
+}
+
+#[test]
+fn gradient_matches_with_one_head_that_learns_from_half_of_the_transitions() {
+    for heads in [1, 2] {
+        let exploration = Exploration::Bootstrapped(Bootstrapped { heads, ..Bootstrapped::default() });
+        let config = AgentConfig { exploration, ..small("bootstrapped") };
+        check_step(&format!("{heads} heads"), &config, &small_world(), 6, 19);
     }
 }
 

@@ -107,7 +107,8 @@ impl Inputs<'_> {
                 let future = if self.batch.terminals[i] { 0.0 } else { f64::from(config.gamma) * q_next[best] };
                 let target = f64::from(self.batch.rewards[i]) + future;
                 let error = values.q[of_head][usize::from(self.batch.actions[i].0)] - N::constant(target);
-                let weight = if heads == 1 { 1.0 } else { tensor(self.trace, "weight").values[i * heads + head] };
+                let weights = self.trace.iter().find(|tensor| tensor.name == "weight");
+                let weight = weights.map_or(1.0, |weights| weights.values[i * heads + head]);
                 sum = sum + N::constant(f64::from(weight)) * error * error;
                 targets.push(target);
             }

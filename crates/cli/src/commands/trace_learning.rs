@@ -26,7 +26,8 @@ use std::path::PathBuf;
       z_in1 in the order of PyTorch's flatten (C, H, W)
   step{k}.q [batch, actions], .sigma [batch], .target_value [batch], .loss []
       and with a KL term .kl_sigma [], its part of the loss
-      with K heads: q [batch, K·actions], target_value and weight [batch, K]
+      with K heads: q [batch, K·actions], target_value and weight [batch, K];
+      with one head whose weights are not all 1: weight [batch]
   step{k}.memory.visits, .memory.true_risk [batch], and the same under .memory_next.
       what the agent remembers of the states, for agents that count or know a risk;
       for those that count also .memory.transitions [1], all that were seen;

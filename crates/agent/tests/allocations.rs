@@ -3,8 +3,8 @@
 mod oracle;
 
 use oracle::{learner, random_batch, world};
-use sane_agent::{ActMode, AgentConfig, QNoiseUnit};
-use sane_env::{FrameSpace, Stream};
+use sane_agent::{ActMode, AgentConfig, QNoiseUnit, RandomStart};
+use sane_env::{AgentSteps, FrameSpace, Stream};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 
@@ -19,6 +19,7 @@ fn learning_and_acting_allocate_nothing() {
         "eps-greedy",
         "bayes-head",
         "bootstrapped",
+        "ez-greedy",
         "langevin",
         "noisynet",
         "noisynet-elbo",
@@ -36,7 +37,13 @@ fn learning_and_acting_allocate_nothing() {
         "sane-per-batch",
         "sane-shuffled",
     ];
-    let named = |name| AgentConfig::named(name, &world).unwrap();
+    let named = |name| {
+        let mut config = AgentConfig::named(name, &world).unwrap();
+        if config.exploration.epsilon(AgentSteps(0)).is_none() {
+            config.random_start = RandomStart { hold: AgentSteps(100), decay: AgentSteps(100) };
+        }
+        config
+    };
     let mut by_share = named("sane-elbo");
     let bound = by_share.exploration.bound_mut().unwrap();
     (bound.q_noise, bound.q_noise_unit) = (0.1, QNoiseUnit::Share);
@@ -48,6 +55,11 @@ fn learning_and_acting_allocate_nothing() {
             let mut step = || {
                 learner.learn(&batch, &mut noise).unwrap();
                 learner.act(&batch.states[..world.state_bytes()], ActMode::Noisy, &mut noise);
+                // As the training loop acts, in a random start and behind it.
+                for now in [0, 150, 1_000_000] {
+                    let mode = ActMode::Explore { now: AgentSteps(now) };
+                    learner.act(&batch.states[..world.state_bytes()], mode, &mut noise);
+                }
                 learner.act(&batch.states[..world.state_bytes()], ActMode::Greedy, &mut noise);
             };
             step();

@@ -4,7 +4,10 @@
 mod oracle;
 
 use oracle::model::Model;
-use oracle::{Adam, Inputs, NO_GAP, check_close, learner, learner_on, params, random_batch, small_network, world};
+use oracle::{
+    Adam, Inputs, NO_GAP, check_close, check_within, largest, learner, learner_on, params, random_batch, small_network,
+    world,
+};
 use proptest::prelude::*;
 use sane_agent::{
     ActMode, AgentConfig, Exploration, LearnStats, Learner, NetworkSpec, Noisynet, PAPER_AGENTS, QNoiseUnit, Sane,
@@ -182,6 +185,49 @@ fn noise_that_is_never_acted_on_learns_as_any_other_and_acts_on_the_means() {
             assert_ne!(never.q_values(), with_noise);
             assert!(!decision.noise_changed_action);
             assert_eq!(noise, Stream::named(1, "act"), "no number was drawn");
+        }
+    }
+}
+
+#[test]
+fn what_computes_sigma_learns_at_its_own_multiple_of_the_learning_rate_fused_or_clipped() {
+    let world = atari_like();
+    let with_scale = |name: &str, scale: Option<f32>, clip_gradient_norm| {
+        let mut config = AgentConfig { clip_gradient_norm, ..named(name, small_network()) };
+        // So large that rounding of the parameters does not hide a step.
+        config.optimiser.learning_rate = 1e-3;
+        match (&mut config.exploration, scale) {
+            (Exploration::SaneConstantElbo(constant), Some(scale)) => constant.learning_rate_scale = scale,
+            (exploration, Some(scale)) => exploration.module_mut().unwrap().learning_rate_scale = scale,
+            (_, None) => {}
+        }
+        config
+    };
+    // How far each tensor has moved after one step.
+    let movements = |config: &AgentConfig| {
+        let mut learner = learner(config, &world, 35);
+        let before = params(&learner.export());
+        learn(&mut learner, &world, 9, 1, 35);
+        let mut moved = params(&learner.export());
+        for (name, (_, values)) in &mut moved {
+            values.iter_mut().zip(&before[name].1).for_each(|(after, before)| *after -= before);
+        }
+        moved
+    };
+    for (name, default) in [("sane", 1.0), ("q-sane-elbo", 1.0), ("sane-constant-elbo", 10.0)] {
+        // Never reached, and reached in every step.
+        for clip in [None, Some(1e9), Some(0.01)] {
+            let at_one = movements(&with_scale(name, Some(1.0), clip));
+            let cases = [(Some(0.0), 0.0), (Some(10.0), 10.0), (None, default)];
+            for (scale, factor) in cases {
+                for (tensor, (_, moved)) in movements(&with_scale(name, scale, clip)) {
+                    let factor = if tensor.starts_with("sigma") { factor } else { 1.0 };
+                    let expected: Vec<f64> = at_one[&tensor].1.iter().map(|moved| factor * moved).collect();
+                    assert!(2e-5 < largest(&at_one[&tensor].1), "{tensor} hardly moves");
+                    let what = format!("{name}, scale {scale:?}, clip {clip:?}: {tensor}");
+                    check_within(&what, moved, &expected, 1e-6);
+                }
+            }
         }
     }
 }

@@ -236,12 +236,16 @@ mod tests {
     use sane_replay::Batch;
 
     fn learner(settings: Bootstrapped) -> (Learner, EnvSpec) {
+        learner_with(settings, None)
+    }
+
+    fn learner_with(settings: Bootstrapped, clip_gradient_norm: Option<f32>) -> (Learner, EnvSpec) {
         let actions = (0..3).map(|a| a.to_string()).collect();
         let frame = FrameSpace::planes(2, 6, 6);
         let world = EnvSpec { name: "test".into(), frame, history: 1, actions, frame_skip: FrameSkip(1) };
         let exploration = Exploration::Bootstrapped(settings);
         let network = NetworkSpec { hidden: vec![20], ..NetworkSpec::minatar() };
-        let config = AgentConfig { exploration, network, ..AgentConfig::default() };
+        let config = AgentConfig { exploration, network, clip_gradient_norm, ..AgentConfig::default() };
         (Learner::new(&config, &world, &mut Stream::named(1, "init")).unwrap(), world)
     }
 
@@ -319,22 +323,23 @@ mod tests {
         };
         assert_eq!(spread(0.0), 0.0, "no prior network");
         assert!((spread(6.0) / spread(3.0) - 2.0).abs() < 1e-3);
-        let (mut learner, world) = learner(Bootstrapped::default());
         let prior = |learner: &Learner| {
             learner.export().into_iter().filter(|tensor| tensor.name.starts_with("prior.")).collect::<Vec<_>>()
         };
-        let before = prior(&learner);
-        assert_eq!(before.len(), 6);
-        let mut batch = Batch::new(8, world.state_bytes());
-        batch.states.fill(1);
+        // Without a limit of the norm gradients are never stored; with one they are.
         for clip_gradient_norm in [None, Some(0.1)] {
-            let (mut other, _) = (learner.clone(), ());
-            other.learn(&batch, &mut Stream::named(3, "noise")).unwrap();
-            assert_eq!(prior(&other), before, "{clip_gradient_norm:?}");
+            let (mut learner, world) = learner_with(Bootstrapped::default(), clip_gradient_norm);
+            let (all, before) = (learner.export(), prior(&learner));
+            assert_eq!(before.len(), 6);
+            let mut batch = Batch::new(8, world.state_bytes());
+            batch.states.fill(1);
+            let stats = learner.learn(&batch, &mut Stream::named(3, "noise")).unwrap();
+            assert_eq!(stats.gradient_norm.is_some(), clip_gradient_norm.is_some());
+            assert!(learner.export() != all, "{clip_gradient_norm:?}: nothing was learned");
+            assert_eq!(prior(&learner), before, "{clip_gradient_norm:?}");
+            learner.sync_target();
+            assert!(learner.export_target() == learner.export());
         }
-        learner.learn(&batch, &mut Stream::named(3, "noise")).unwrap();
-        learner.sync_target();
-        assert!(learner.export_target() == learner.export());
     }
 
     #[test]

@@ -106,8 +106,12 @@ impl Bound {
     }
 }
 
-/// How fast the running median follows the batches once it has seen many of them.
-const FORGETTING: f32 = 1e-3;
+/// How far a running number follows the `batches`-th batch: the first ones are averaged evenly, later ones with a memory of a
+/// thousand.
+pub(crate) fn following(batches: u32) -> f32 {
+    const FORGETTING: f32 = 1e-3;
+    (1.0 / batches as f32).max(FORGETTING)
+}
 
 /// The weight of the KL term and what it follows: the median gap between action values or the noise that changes a share of
 /// the actions, and how many transitions were seen.
@@ -136,9 +140,8 @@ impl BoundState {
     }
 
     /// Q̄(s, ·) and Q̃(s, ·) of a batch, and f² of its i-th state, which multiplies the weight of its KL: moves the running
-    /// median of the gap, and the noise that changes a share of actions.
-    ///
-    /// The first batches are averaged evenly, later ones with a memory of a thousand batches.
+    /// median of the gap, and the noise that changes a share of actions. Of an even number of gaps the upper one of the two in
+    /// the middle counts as their median.
     pub fn add_batch(&mut self, plain: &Matrix, noisy: &Matrix, kl_scale: impl Fn(usize) -> f64) {
         if let Some(share) = &mut self.share {
             share.add_batch(plain, noisy, kl_scale);
@@ -150,7 +153,7 @@ impl BoundState {
         let median = *median;
         if median.is_finite() {
             self.batches = self.batches.saturating_add(1);
-            self.gap += (median - self.gap) * (1.0 / self.batches as f32).max(FORGETTING);
+            self.gap += (median - self.gap) * following(self.batches);
         }
     }
 

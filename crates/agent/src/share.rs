@@ -12,10 +12,9 @@
 //! of f². That the noise is not yet as large as its KL
 //! term wants it does not matter, which it would if the share were measured and the size corrected until it fits.
 
+use crate::bound::following;
+use crate::td_target::greedy;
 use sane_nn::Matrix;
-
-/// How fast the quantile follows the batches once it has seen many of them.
-const FORGETTING: f32 = 1e-3;
 
 /// The largest relative change by one batch: the first ones say little.
 const LARGEST_STEP: f32 = 0.5;
@@ -61,9 +60,8 @@ impl ShareNoise {
             return;
         }
         self.batches = self.batches.saturating_add(1);
-        let rate = (1.0 / self.batches as f32).max(FORGETTING);
         let error = (self.wanted - changed as f32 / states as f32) / self.wanted;
-        self.size = current * (1.0 + (rate * error).clamp(-LARGEST_STEP, LARGEST_STEP));
+        self.size = current * (1.0 + (following(self.batches) * error).clamp(-LARGEST_STEP, LARGEST_STEP));
     }
 
     /// What a checkpoint keeps.
@@ -87,7 +85,7 @@ fn size_of_noise(plain: &Matrix, noisy: &Matrix) -> f32 {
 /// c(s): the factor of the noise above which it changes the greedy action; infinite where it favours that action.
 fn factor_of_change(plain: &[f32], noisy: &[f32]) -> f32 {
     let noise = |a: usize| noisy[a] - plain[a];
-    let best = (1..plain.len()).fold(0, |best, a| if plain[best] < plain[a] { a } else { best });
+    let best = greedy(plain);
     (0..plain.len())
         .filter(|&a| noise(best) < noise(a))
         .map(|a| (plain[best] - plain[a]) / (noise(a) - noise(best)))
@@ -110,10 +108,6 @@ mod tests {
             }
         }
         (plain, noisy)
-    }
-
-    fn greedy(q: &[f32]) -> usize {
-        (1..q.len()).fold(0, |best, a| if q[best] < q[a] { a } else { best })
     }
 
     #[test]

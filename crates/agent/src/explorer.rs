@@ -7,10 +7,11 @@ use crate::perturbation::{Perturbation, Unperturbed};
 use crate::{AgentError, BayesHead, Bound, Langevin, LinearSchedule, ModuleSettings};
 use sane_env::AgentSteps;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// The settings of a way of exploring, and what is built from them. The defaults are those of a plain greedy DQN, so that
 /// each way says only in what it differs.
-pub trait Explorer: Debug + Send + Sync {
+pub trait Explorer: CloneExplorer + Debug + Send + Sync {
     /// Validates the ranges of the settings.
     fn check(&self) -> Result<(), AgentError> {
         Ok(())
@@ -43,7 +44,9 @@ pub trait Explorer: Debug + Send + Sync {
         Box::new(AlwaysGreedy)
     }
 
-    /// The size of the noise, for agents that keep the KL term of the evidence lower bound.
+    /// The size of the noise, for agents that keep the KL term of the evidence lower bound. The weight of the term follows from
+    /// it; the perturbation adds its derivative, in [`Perturbation::backward_sigma`] for a σ of states, or by naming its
+    /// deviations in [`Perturbation::kl_term`].
     fn bound(&self) -> Option<&Bound> {
         None
     }
@@ -97,6 +100,17 @@ pub trait Explorer: Debug + Send + Sync {
     /// Whether the module reads action values.
     fn reads_q_values(&self) -> bool {
         false
+    }
+}
+
+/// Cloning behind an `Arc<dyn Explorer>`; every `Clone` type has it.
+pub trait CloneExplorer {
+    fn clone_explorer(&self) -> Arc<dyn Explorer>;
+}
+
+impl<T: Explorer + Clone + 'static> CloneExplorer for T {
+    fn clone_explorer(&self) -> Arc<dyn Explorer> {
+        Arc::new(self.clone())
     }
 }
 

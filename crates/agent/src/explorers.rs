@@ -88,6 +88,15 @@ impl Custom {
     fn explorer(&self) -> Result<&dyn Explorer, AgentError> {
         self.explorer.as_deref().ok_or_else(|| AgentError::CustomExplorer { name: self.name.clone() })
     }
+
+    /// To be changed: copies of the configuration share one implementation until then.
+    fn explorer_mut(&mut self) -> Option<&mut (dyn Explorer + 'static)> {
+        let explorer = self.explorer.as_mut()?;
+        if Arc::get_mut(explorer).is_none() {
+            *explorer = explorer.as_ref().clone_explorer();
+        }
+        Arc::get_mut(explorer)
+    }
 }
 
 impl Explorer for Custom {
@@ -119,12 +128,24 @@ impl Explorer for Custom {
         self.explorer().ok()?.bound()
     }
 
+    fn bound_mut(&mut self) -> Option<&mut crate::Bound> {
+        self.explorer_mut()?.bound_mut()
+    }
+
     fn epsilon(&self, now: AgentSteps) -> Option<f32> {
         self.explorer().ok()?.epsilon(now)
     }
 
+    fn epsilon_schedule(&mut self) -> Option<&mut crate::LinearSchedule> {
+        self.explorer_mut()?.epsilon_schedule()
+    }
+
     fn module(&self) -> Option<&crate::ModuleSettings> {
         self.explorer().ok()?.module()
+    }
+
+    fn module_mut(&mut self) -> Option<&mut crate::ModuleSettings> {
+        self.explorer_mut()?.module_mut()
     }
 
     fn langevin(&self) -> Option<&Langevin> {

@@ -7,7 +7,8 @@ use crate::bound::{BoundState, BoundStats};
 use crate::explorers::bayes_head::PosteriorFit;
 use crate::noise::PassRole;
 use crate::objective::KlParts;
-use crate::pass::{HeadMode, Memory};
+use crate::pass::Memory;
+use crate::perturbation::Purpose;
 use crate::policy::Policy;
 use crate::workspace::{Parameters, Workspace};
 use crate::{ActMode, AgentConfig, AgentError, Decision, LearnError, SigmaStats, trace};
@@ -232,7 +233,7 @@ impl Learner {
             replay.sample(draws, batch);
             pass.hidden(network, params, &batch.states, None);
             let memory = Memory { behaviour: behaviour.as_ref(), running_gap: 0.0 };
-            pass.head(network, params, HeadMode::Plain, &batch.states, memory);
+            pass.head(network, params, Purpose::ActWithoutNoise, &batch.states, memory);
             fit.add(pass.last_inputs(), &batch.actions);
         }
         fit.finish(&settings, replay.transitions() as f64 / (batches * batch.size()) as f64, params);

@@ -64,7 +64,7 @@ pub use behaviour::{AlwaysGreedy, Behaviour, Thompson};
 pub use bound::{Bound, BoundStats, Contraction, QNoiseUnit};
 pub use config::{AdamConfig, AgentConfig};
 pub use error::{AgentError, LearnError};
-pub use explorer::{Explorer, NamedAgent, Registered, Setting};
+pub use explorer::{CloneExplorer, Explorer, NamedAgent, Registered, Setting};
 pub use explorers::oracle::SmallWhereRisky;
 pub use explorers::sane::QFeatures;
 pub use explorers::sane_counts::{CountedBy, WeightedByVisits};

@@ -9,17 +9,6 @@ use crate::objective::{KlParts, Regulariser};
 use crate::perturbation::{ActedOn, KlTerm, LayerContext, Perturbation, Purpose, QValuesRead, StateInputs};
 use sane_nn::{Activation, Adam, Buffer, DenseUpdate, Head, InputGradient, Matrix, Observations, Trace};
 
-/// Which action values a pass computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HeadMode {
-    /// Without noise.
-    Plain,
-    /// With noise.
-    Noisy,
-    /// Both: the product of the first dense layer is shared.
-    NoisyBesidePlain,
-}
-
 /// What the agent remembers, as a pass reads it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory<'a> {
@@ -45,6 +34,8 @@ pub(crate) struct Pass {
     pub y: Vec<Matrix>,
     /// The same without noise, where both are wanted.
     plain: Vec<Matrix>,
+    /// Whether a learn step reads Q̄(s, ·), too.
+    pub learns_plain_q: bool,
     pub perturbation: Box<dyn Perturbation>,
     element: Element,
     floats: Vec<f32>,
@@ -59,6 +50,7 @@ impl Pass {
             features: Matrix::zeros(batch, network.feature_width() + perturbation.extra_features()),
             y: outputs(),
             plain: outputs(),
+            learns_plain_q: false,
             perturbation,
             element,
             floats: Vec::new(),
@@ -70,9 +62,9 @@ impl Pass {
         &self.y[self.y.len() - 1]
     }
 
-    /// Q̄(s, ·), where it was computed beside the perturbed one.
+    /// Q̄(s, ·), where it was computed beside the perturbed one or is the only one.
     pub fn plain_q(&self) -> &Matrix {
-        &self.plain[self.plain.len() - 1]
+        if self.perturbation.perturbs_weights() { &self.plain[self.plain.len() - 1] } else { self.q() }
     }
 
     /// Inputs of the last layer, φ(s).
@@ -87,7 +79,7 @@ impl Pass {
     pub fn action_values(&mut self, params: &[f32], plain: &mut [f32], sampled: Option<&mut [f32]>) {
         let last = self.y.len() - 1;
         let outputs = self.y[last].row(0);
-        if self.perturbation.is_active() {
+        if self.perturbation.perturbs_weights() {
             match sampled {
                 Some(sampled) => {
                     sampled.copy_from_slice(outputs);
@@ -120,7 +112,7 @@ impl Pass {
     ) {
         self.perturbation.draw(draw, role);
         self.hidden(network, params, states, trace);
-        self.head(network, params, HeadMode::Noisy, states, memory);
+        self.head(network, params, Purpose::Learn, states, memory);
     }
 
     /// h(s), keeping what a backward pass needs in `trace`, if there is one.
@@ -141,12 +133,12 @@ impl Pass {
         }
     }
 
-    /// σ(s) and Q(s, ·) from h(s).
-    pub fn head(&mut self, network: &mut Network, params: &[f32], mode: HeadMode, states: &[u8], memory: Memory<'_>) {
-        if mode == HeadMode::Plain || !self.perturbation.is_active() {
+    /// σ(s) and Q(s, ·) from h(s): perturbed ones to learn, perturbed and plain ones to act with noise, else plain ones.
+    pub fn head(&mut self, network: &mut Network, params: &[f32], purpose: Purpose, states: &[u8], memory: Memory<'_>) {
+        if purpose == Purpose::ActWithoutNoise || !self.perturbation.perturbs_weights() {
             self.plain_head(network, params);
-            self.prepare(params, states, memory, (QSource::Main, Purpose::ActWithoutNoise));
-            if !self.perturbation.is_active()
+            self.prepare(params, states, memory, (QSource::Main, purpose));
+            if !self.perturbation.perturbs_weights()
                 && let Some(q) = self.y.last_mut()
             {
                 self.perturbation.add_prior(params, observations(self.element, states, &self.floats), q);
@@ -156,13 +148,12 @@ impl Pass {
         // W₁h + b₁ is shared by the perturbed and the unperturbed pass.
         network.layers[0].mean.forward(params, &self.features, &mut self.y[0], Activation::Linear);
         let q_values = self.perturbation.reads_q_values();
-        if mode == HeadMode::NoisyBesidePlain || q_values != QValuesRead::None {
+        if purpose == Purpose::Act || self.learns_plain_q || q_values != QValuesRead::None {
             self.plain_beside(network, params);
         }
-        let purpose = if mode == HeadMode::Noisy { Purpose::Learn } else { Purpose::Act };
         self.prepare(params, states, memory, (QSource::Plain, purpose));
         // DEVIATION(noisy-q-features): the authors' way, on request: docs/deviations.md#noisy-q-features.
-        if q_values == QValuesRead::NoisyWhenLearning && mode == HeadMode::Noisy {
+        if q_values == QValuesRead::NoisyWhenLearning && purpose == Purpose::Learn {
             self.perturbed_head(network, params);
             self.prepare(params, states, memory, (QSource::Main, purpose));
             network.layers[0].mean.forward(params, &self.features, &mut self.y[0], Activation::Linear);

@@ -86,14 +86,15 @@ pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
     /// The same for passes over `batch` states, with buffers of its own.
     fn for_batch(&self, batch: usize) -> Box<dyn Perturbation>;
 
-    /// Whether it perturbs anything.
-    fn is_active(&self) -> bool {
+    /// Whether it perturbs the weights of the pass; where it does not, it may still act on one of several heads or on a draw
+    /// ([`action_values`](Self::action_values)).
+    fn perturbs_weights(&self) -> bool {
         true
     }
 
     /// Whether an exploring decision depends on a draw.
     fn draws_to_act(&self) -> bool {
-        self.is_active()
+        self.perturbs_weights()
     }
 
     /// How many sets of action values the last layer gives, one behind the other: one, or one per head of an ensemble.
@@ -111,6 +112,8 @@ pub trait Perturbation: CloneBoxed + Debug + Send + Sync {
         0
     }
 
+    /// Which action values it reads in [`prepare`](Self::prepare). Those from which the size of the noise follows are computed
+    /// either way, where [`Explorer::bound`](crate::Explorer::bound) is given.
     fn reads_q_values(&self) -> QValuesRead {
         QValuesRead::None
     }
@@ -238,7 +241,7 @@ impl Perturbation for Unperturbed {
         Box::new(Self)
     }
 
-    fn is_active(&self) -> bool {
+    fn perturbs_weights(&self) -> bool {
         false
     }
 

@@ -5,7 +5,8 @@ use crate::bound::BoundState;
 use crate::network::Network;
 use crate::noise::PassRole;
 use crate::noise_law::{NoiseLaw, unit_variance};
-use crate::pass::{Element, HeadMode, Memory, Pass};
+use crate::pass::{Element, Memory, Pass};
+use crate::perturbation::Purpose;
 use crate::td_target::greedy;
 use crate::{AgentConfig, AgentError, Objective, SigmaStats};
 use sane_env::{Action, AgentSteps, EnvSpec, Stream};
@@ -137,12 +138,12 @@ impl Policy {
             pass.perturbation.draw(draw, PassRole::Actor);
         }
         let is_noisy = draw.is_some();
-        let head = if is_noisy { HeadMode::NoisyBesidePlain } else { HeadMode::Plain };
+        let purpose = if is_noisy { Purpose::Act } else { Purpose::ActWithoutNoise };
         pass.hidden(network, params, state, None);
         if explores {
             behaviour.visit_features(&pass.features.row(0)[..network.feature_width()]);
         }
-        pass.head(network, params, head, state, Memory { behaviour: behaviour.as_ref(), running_gap });
+        pass.head(network, params, purpose, state, Memory { behaviour: behaviour.as_ref(), running_gap });
         pass.action_values(params, plain_q, is_noisy.then_some(&mut q[..]));
         if !is_noisy {
             q.copy_from_slice(plain_q);

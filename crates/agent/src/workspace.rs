@@ -50,7 +50,9 @@ impl Workspace {
     /// Buffers for `batch` transitions.
     pub fn new(policy: &Policy, batch: usize) -> Self {
         let pass = || Pass::new(&policy.network, element(&policy.world), batch);
-        let online = pass();
+        // The size of the noise is measured against the plain action values.
+        let mut online = pass();
+        online.learns_plain_q = policy.bound.is_some();
         let heads = online.perturbation.heads();
         let numbers = || vec![0.0; batch * heads];
         Self {

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 const TRUSTED: u32 = 5;
 const COUNTERS: usize = 1 << 16;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CuriousOfTheNew;
 
 impl Explorer for CuriousOfTheNew {

@@ -172,7 +172,7 @@ impl Perturbation for PosteriorHead {
     }
 
     /// Learning is a plain DQN's.
-    fn is_active(&self) -> bool {
+    fn perturbs_weights(&self) -> bool {
         false
     }
 

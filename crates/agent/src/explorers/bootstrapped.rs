@@ -168,8 +168,7 @@ impl Perturbation for Ensemble {
         Box::new(Self { prior, acting: 0, ..*self })
     }
 
-    /// The weights themselves are not perturbed.
-    fn is_active(&self) -> bool {
+    fn perturbs_weights(&self) -> bool {
         false
     }
 

@@ -17,7 +17,7 @@ use crate::config::in_range;
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, dense_parameters};
 use crate::noise::{PassNoise, PassRole};
-use crate::perturbation::{KlTerm, LayerContext, Perturbation, QValuesRead, StateInputs, noise_shapes};
+use crate::perturbation::{KlTerm, LayerContext, Perturbation, StateInputs, noise_shapes};
 use crate::perturbation_module::SMALLEST_SIGMA;
 use crate::rows::for_each_row;
 use crate::{AgentError, Bound, Noise, NoiseForm};
@@ -190,7 +190,7 @@ struct LearnedDeviations {
     kernel: Kernel,
     /// σ_w and σ_b of each layer.
     deviations: Vec<Dense>,
-    /// Whether the KL term is minimised, so that deviations are positive and the gap between action values is measured.
+    /// Whether the KL term is minimised, so that deviations are positive.
     keeps_kl: bool,
     noise: PassNoise,
     /// z_l ⊙ x of each layer.
@@ -226,10 +226,6 @@ impl Perturbation for LearnedDeviations {
     fn for_batch(&self, batch: usize) -> Box<dyn Perturbation> {
         let sized = Self::sized(self.kernel, self.deviations.clone(), self.noise.for_batch(batch), batch);
         Box::new(Self { keeps_kl: self.keeps_kl, ..sized })
-    }
-
-    fn reads_q_values(&self) -> QValuesRead {
-        if self.keeps_kl { QValuesRead::Clean } else { QValuesRead::None }
     }
 
     fn draw(&mut self, draw: u64, role: PassRole) {

@@ -69,8 +69,12 @@ impl ElboVariant for SmallWhereRisky {
 }
 
 impl StateRule for SmallWhereRisky {
-    fn scales(&self, state: &OneState<'_>) -> Scales {
-        if state.remembered() == RISKY { Scales::of_noise(self.risky_noise) } else { Scales::ONE }
+    fn look_up(&self, state: &OneState<'_>) -> f32 {
+        state.remembered()
+    }
+
+    fn scales(&self, label: f32, _sigma: f32) -> Scales {
+        if label == RISKY { Scales::of_noise(self.risky_noise) } else { Scales::ONE }
     }
 }
 

@@ -163,7 +163,7 @@ fn visits() -> ModuleSettings {
 }
 
 /// In what the agents with a perturbation module differ; the rest of [`Explorer`] is the same for all of them.
-pub(super) trait StateAware: Debug + Send + Sync {
+pub(super) trait StateAware: Debug + Clone + Send + Sync + 'static {
     fn module_settings(&self) -> &ModuleSettings;
 
     fn module_settings_mut(&mut self) -> &mut ModuleSettings;
@@ -302,11 +302,19 @@ pub(super) trait StateRule: Debug + Send + Sync {
         0
     }
 
-    /// Writes them.
-    fn write_features(&self, _state: &OneState<'_>, _out: &mut [f32]) {}
+    /// Whether it reads Q̄(s, ·).
+    fn reads_q_values(&self) -> bool {
+        false
+    }
 
-    /// The factors of σ(s) and of the weight of its KL.
-    fn scales(&self, state: &OneState<'_>) -> Scales;
+    /// The one number that decides in a state, from what is known of it before σ(s) is computed.
+    fn look_up(&self, state: &OneState<'_>) -> f32;
+
+    /// Writes the numbers that the module reads, from the one that was looked up.
+    fn write_features(&self, _known: f32, _out: &mut [f32]) {}
+
+    /// The factors of σ(s) and of the weight of its KL, from the number that was looked up and σ(s) as the module has it.
+    fn scales(&self, known: f32, sigma: f32) -> Scales;
 }
 
 /// A state of a pass, as a rule sees it.
@@ -318,8 +326,6 @@ pub(super) struct OneState<'a> {
     pub state: &'a [u8],
     /// h(s).
     pub hidden: &'a [f32],
-    /// σ(s) as the module has it.
-    pub sigma: f32,
 }
 
 impl OneState<'_> {
@@ -410,10 +416,10 @@ pub(super) struct StateAwareNoise {
     module: PerturbationModule,
     noise: Box<dyn ScaledNoise>,
     q_values: QValuesRead,
-    /// Whether Q̄(s, ·) is computed for the running gap between action values.
-    measures_gap: bool,
     visit_counts: bool,
     rule: Option<Arc<dyn StateRule>>,
+    /// What the rule has looked up of each state.
+    known: Vec<f32>,
     /// Columns of h(s) in a row of features; extra features follow.
     feature_width: usize,
     /// Number of dense layers of the head.
@@ -442,9 +448,9 @@ impl StateAwareNoise {
         Ok(Box::new(Self {
             noise: scaled_noise(noise, head.kernel(), head.layers()),
             q_values,
-            measures_gap: agent.noise_bound().is_some(),
             visit_counts: module.visit_counts,
             rule,
+            known: vec![0.0],
             feature_width: head.features().width(),
             layers: head.layers().len(),
             extra_features,
@@ -457,7 +463,8 @@ impl StateAwareNoise {
 impl Perturbation for StateAwareNoise {
     fn for_batch(&self, batch: usize) -> Box<dyn Perturbation> {
         let (module, noise) = (self.module.for_batch(batch), self.noise.for_batch(batch));
-        Box::new(Self { module, noise, perturbed: self.perturbed.clone(), rule: self.rule.clone(), ..*self })
+        let (perturbed, rule, known) = (self.perturbed.clone(), self.rule.clone(), vec![0.0; batch]);
+        Box::new(Self { module, noise, perturbed, rule, known, ..*self })
     }
 
     fn extra_features(&self) -> usize {
@@ -466,7 +473,7 @@ impl Perturbation for StateAwareNoise {
 
     fn reads_q_values(&self) -> QValuesRead {
         match self.q_values {
-            QValuesRead::None if self.measures_gap => QValuesRead::Clean,
+            QValuesRead::None if self.rule.as_ref().is_some_and(|rule| rule.reads_q_values()) => QValuesRead::Clean,
             as_asked => as_asked,
         }
     }
@@ -488,6 +495,12 @@ impl Perturbation for StateAwareNoise {
     /// Q̄ are the unperturbed action values. No derivative flows back through them.
     fn prepare(&mut self, params: &[f32], features: &mut Matrix, inputs: &StateInputs<'_>) {
         let bytes = inputs.states.len() / features.rows();
+        if let Some(rule) = &self.rule {
+            for (i, state) in inputs.states.chunks_exact(bytes).enumerate() {
+                let hidden = &features.row(i)[..self.feature_width];
+                self.known[i] = rule.look_up(&OneState { inputs, i, state, hidden });
+            }
+        }
         if 0 < self.extra_features {
             for (i, state) in inputs.states.chunks_exact(bytes).enumerate() {
                 let (hidden, mut extra) = features.row_mut(i).split_at_mut(self.feature_width);
@@ -500,15 +513,15 @@ impl Perturbation for StateAwareNoise {
                     inputs.behaviour.features(state, hidden, extra);
                 }
                 if let Some(rule) = &self.rule {
-                    rule.write_features(&OneState { inputs, i, state, hidden, sigma: 0.0 }, extra);
+                    rule.write_features(self.known[i], extra);
                 }
             }
         }
         self.module.forward(params, features);
         if let Some(rule) = &self.rule {
-            for (i, state) in inputs.states.chunks_exact(bytes).enumerate() {
-                let (hidden, sigma) = (&features.row(i)[..self.feature_width], self.module.sigma.row(i)[0]);
-                self.module.scale(i, rule.scales(&OneState { inputs, i, state, hidden, sigma }));
+            for (i, known) in self.known.iter().enumerate() {
+                let sigma = self.module.sigma.row(i)[0];
+                self.module.scale(i, rule.scales(*known, sigma));
             }
         }
     }

@@ -10,9 +10,7 @@ use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer};
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
-use crate::perturbation::{
-    KlTerm, LayerContext, Perturbation, Purpose, QValuesRead, ScaledNoise, StateInputs, scaled_noise,
-};
+use crate::perturbation::{KlTerm, LayerContext, Perturbation, Purpose, ScaledNoise, StateInputs, scaled_noise};
 use crate::perturbation_module::{SMALLEST_SIGMA, SigmaForm, add_kl, check_rate_scale};
 use crate::{AgentError, Bound, Noise};
 use sane_nn::{Init, Matrix};
@@ -176,7 +174,7 @@ impl Explorer for SaneConstantElbo {
         let initial = Init::Constant(SigmaForm::Positive.output_of(self.initial_sigma));
         let source = SigmaSource::Output(head.vector("sigma_output", 1, initial)?);
         let noise = ConstantNoise::new(head, self.noise, source);
-        Ok(Box::new(ConstantNoise { measures_gap: true, learning_rate_scale: self.learning_rate_scale, ..noise }))
+        Ok(Box::new(ConstantNoise { learning_rate_scale: self.learning_rate_scale, ..noise }))
     }
 
     fn bound(&self) -> Option<&Bound> {
@@ -248,8 +246,6 @@ struct ConstantNoise {
     noise: Box<dyn ScaledNoise>,
     source: SigmaSource,
     learning_rate_scale: f32,
-    /// Whether Q̄(s, ·) is computed for the running gap between action values.
-    measures_gap: bool,
     /// σ of every state: the same number.
     sigma: Matrix,
     d_sigma: Matrix,
@@ -263,7 +259,6 @@ impl ConstantNoise {
             noise: scaled_noise(noise, head.kernel(), head.layers()),
             source,
             learning_rate_scale: 1.0,
-            measures_gap: false,
             sigma: Matrix::zeros(1, 1),
             d_sigma: Matrix::zeros(1, 1),
             perturbed: head.layers().iter().map(Layer::parameters).sum(),
@@ -279,10 +274,6 @@ impl Perturbation for ConstantNoise {
             d_sigma: Matrix::zeros(batch, 1),
             ..self.clone()
         })
-    }
-
-    fn reads_q_values(&self) -> QValuesRead {
-        if self.measures_gap { QValuesRead::Clean } else { QValuesRead::None }
     }
 
     fn draw(&mut self, draw: u64, role: PassRole) {

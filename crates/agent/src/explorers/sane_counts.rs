@@ -75,14 +75,19 @@ impl StateRule for WeightedByVisits {
         1
     }
 
+    /// n(s)
+    fn look_up(&self, state: &OneState<'_>) -> f32 {
+        state.remembered()
+    }
+
     /// log(1 + n(s))
-    fn write_features(&self, state: &OneState<'_>, out: &mut [f32]) {
-        out[0] = libm::log1p(f64::from(state.remembered())) as f32;
+    fn write_features(&self, visits: f32, out: &mut [f32]) {
+        out[0] = libm::log1p(f64::from(visits)) as f32;
     }
 
     /// A state that was never acted in, as one after the end of an episode, counts as seen once.
-    fn scales(&self, state: &OneState<'_>) -> Scales {
-        Scales { sigma: 1.0, kl: self.noise_at_visits / state.remembered().max(1.0) }
+    fn scales(&self, visits: f32, _sigma: f32) -> Scales {
+        Scales { sigma: 1.0, kl: self.noise_at_visits / visits.max(1.0) }
     }
 }
 

@@ -33,14 +33,22 @@ impl ElboVariant for DividedByGap {
 }
 
 impl StateRule for DividedByGap {
-    fn scales(&self, state: &OneState<'_>) -> Scales {
-        scales_of(gap(state.inputs.q_values.row(state.i)), state.inputs.running_gap)
+    fn reads_q_values(&self) -> bool {
+        true
+    }
+
+    fn look_up(&self, state: &OneState<'_>) -> f32 {
+        factor(gap(state.inputs.q_values.row(state.i)), state.inputs.running_gap)
+    }
+
+    fn scales(&self, factor: f32, _sigma: f32) -> Scales {
+        Scales::of_noise(factor)
     }
 }
 
-/// Before the first batch there is no ḡ, and all states are alike.
-fn scales_of(gap: f32, running_gap: f32) -> Scales {
-    if 0.0 < running_gap { Scales::of_noise(1.0 / (1.0 + gap / running_gap)) } else { Scales::ONE }
+/// 1 / (1 + g/ḡ); before the first batch there is no ḡ, and all states are alike.
+fn factor(gap: f32, running_gap: f32) -> f32 {
+    if 0.0 < running_gap { 1.0 / (1.0 + gap / running_gap) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -49,13 +57,13 @@ mod tests {
 
     #[test]
     fn noise_is_halved_where_the_gap_is_the_median() {
-        assert_eq!(scales_of(2.0, 2.0), Scales { sigma: 0.5, kl: 0.25 });
-        assert_eq!(scales_of(0.0, 2.0), Scales::ONE);
-        assert_eq!(scales_of(6.0, 2.0).sigma, 0.25);
+        assert_eq!((factor(2.0, 2.0), factor(0.0, 2.0), factor(6.0, 2.0)), (0.5, 1.0, 0.25));
+        assert_eq!(DividedByGap {}.scales(0.5, 3.0), Scales { sigma: 0.5, kl: 0.25 });
+        assert_eq!(DividedByGap {}.scales(1.0, 3.0), Scales::ONE);
     }
 
     #[test]
     fn without_a_median_all_states_are_alike() {
-        assert_eq!(scales_of(3.0, 0.0), Scales::ONE);
+        assert_eq!(factor(3.0, 0.0), 1.0);
     }
 }

@@ -47,12 +47,13 @@ impl ElboVariant for OfAnotherState {
 }
 
 impl StateRule for OfAnotherState {
-    fn scales(&self, state: &OneState<'_>) -> Scales {
-        let other = state.remembered();
-        match state.inputs.purpose {
-            Purpose::Act if 0.0 < other => Scales { sigma: other / state.sigma, kl: 1.0 },
-            _ => Scales::ONE,
-        }
+    /// σ of the other state; 0 where the state has its own.
+    fn look_up(&self, state: &OneState<'_>) -> f32 {
+        if state.inputs.purpose == Purpose::Act { state.remembered() } else { 0.0 }
+    }
+
+    fn scales(&self, other: f32, sigma: f32) -> Scales {
+        if 0.0 < other { Scales { sigma: other / sigma, kl: 1.0 } } else { Scales::ONE }
     }
 }
 

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
 
+pub(crate) mod reference;
+
 explorers! {
     bayes_head: BayesHead;
     bootstrapped: Bootstrapped;
@@ -25,7 +27,7 @@ explorers! {
     sane_elbo: SaneElbo, QSaneElbo;
     sane_gap: SaneGap;
     sane_shuffled: SaneShuffled;
-    reference: SaneWeightwise;
+    sane_weightwise: SaneWeightwise;
 }
 
 /// The paper's agents, with which every list begins.

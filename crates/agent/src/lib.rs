@@ -3,7 +3,7 @@
 //!
 //! A [`Learner`] takes a batch and makes one optimiser step; it also acts. Read in this order: `learner` (Algorithm 1),
 //! `explorers` (the list of the ways of exploring) and one of their files, for example `explorers/sane.rs`; then what those
-//! are made of: `perturbed_layer` (W̃x + b̃ without W̃), `perturbation_module` (σ(s)), `noise` (z and ε), `td_target`,
+//! are made of: `perturbed_layer` (W̃x + b̃ without W̃), `perturbation_module` (σ(s)), `state_aware` (both together), `noise` (z and ε), `td_target`,
 //! `objective`, `pass` (the network forward and backward). Formulas carry tags, listed in `docs/paper-to-code.md`.
 //!
 //! ```
@@ -55,6 +55,8 @@ mod policy;
 mod rows;
 mod schedule;
 mod share;
+mod sigma;
+mod state_aware;
 mod td_target;
 mod trace;
 mod visit_counts;
@@ -78,10 +80,11 @@ pub use noise::{Noise, NoiseForm, NoiseSharing, PassNoise, PassRole};
 pub use noise_law::NoiseLaw;
 pub use objective::{KlParts, Objective, Regulariser};
 pub use perturbation::{ActedOn, KlTerm, LayerContext, Perturbation, Purpose, QValuesRead, StateInputs, Unperturbed};
-pub use perturbation_module::{ModuleActivation, ModuleSettings, SigmaForm, SigmaStats};
+pub use perturbation_module::{ModuleActivation, ModuleSettings};
 pub use policy::{ActMode, Decision, Policy};
 pub use sane_nn::NamedTensor;
 pub use schedule::{LinearSchedule, RandomStart};
+pub use sigma::{SigmaForm, SigmaStats};
 pub use td_target::{double_q_target, greedy, td_target};
 
 /// The mathematics behind the backward passes.

@@ -9,7 +9,7 @@ use crate::behaviour::Behaviour;
 use crate::network::Layer;
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
-use crate::perturbation_module::SigmaStats;
+use crate::sigma::SigmaStats;
 use sane_nn::{Dense, DenseUpdate, Head, Kernel, Matrix, Observations};
 use std::fmt::Debug;
 use std::ops::Range;

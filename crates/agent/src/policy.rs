@@ -19,7 +19,8 @@ pub enum ActMode {
     Explore { now: AgentSteps },
     /// Random with probability ε, else greedy without noise, whatever the agent: futures of an audit.
     EpsilonGreedy { epsilon: f32 },
-    /// Greedy on a freshly perturbed network; agents without noise are plainly greedy.
+    /// Greedy on the network as it is perturbed in training, by a draw of the decision's or of the episode's; agents without noise,
+    /// or that do not act on theirs, are plainly greedy.
     Noisy,
     /// Greedy without noise: evaluation.
     Greedy,

@@ -56,8 +56,8 @@ fn learning_and_acting_allocate_nothing() {
                 learner.learn(&batch, &mut noise).unwrap();
                 learner.act(&batch.states[..world.state_bytes()], ActMode::Noisy, &mut noise);
                 // As the training loop acts, in a random start and behind it.
-                for now in [0, 150, 1_000_000] {
-                    let mode = ActMode::Explore { now: AgentSteps(now) };
+                for interactions in [0, 150, 1_000_000] {
+                    let mode = ActMode::Explore { now: AgentSteps(interactions) };
                     learner.act(&batch.states[..world.state_bytes()], mode, &mut noise);
                 }
                 learner.act(&batch.states[..world.state_bytes()], ActMode::Greedy, &mut noise);

@@ -221,9 +221,9 @@ fn a_policy_taken_out_of_a_learner_acts_like_it() {
         let mut learner = learner(&named(name), &world, 7);
         let (state, mut noise) = (state(&world, 8), Stream::named(7, "noise"));
         let batch = random_batch(&world, 8, &mut Stream::named(7, "batch"));
-        for now in 0..5 {
+        for step in 0..5 {
             learner.inform(&state, 1.0);
-            learner.act(&state, ActMode::Explore { now: AgentSteps(now) }, &mut noise);
+            learner.act(&state, ActMode::Explore { now: AgentSteps(step) }, &mut noise);
             learner.learn(&batch, &mut noise).unwrap();
         }
         learner.begin_episode();

@@ -34,7 +34,7 @@ pub struct BayesHead {
     pub prior_deviation: f32,
     /// σₑ: deviation of a target around its mean.
     pub error_deviation: f32,
-    /// The most transitions a refit samples.
+    /// The most transitions a refit samples, rounded up to whole batches.
     pub fit_transitions: usize,
     pub thompson: Thompson,
 }
@@ -66,7 +66,7 @@ impl Registered for BayesHead {
             Setting { key: "error_deviation", meaning: "bayes-head: σₑ above 0 of a target around its mean" },
             Setting {
                 key: "fit_transitions",
-                meaning: "bayes-head: most transitions sampled at a refit (else one per learn step since the last)",
+                meaning: "bayes-head: most transitions sampled at a refit (else one per learn step since the last), rounded up to batches",
             },
             Thompson::SETTING,
         ]

@@ -10,13 +10,13 @@
 //! The risk of a state is told when it is about to be acted in, and remembered under a hash of the state, so that states of
 //! the replay have theirs when they are learned from. A state that was never acted in counts as not risky.
 
-use super::sane::{OneState, StateRule};
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::AgentError;
 use crate::behaviour::{Behaviour, Thompson};
 use crate::config::in_range;
 use crate::explorer::Setting;
 use crate::perturbation_module::Scales;
+use crate::state_aware::{OneState, StateRule};
 use crate::visit_counts::hash;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -8,13 +8,13 @@
 //! pseudo-count: the visits of states whose features h(s) have the same SimHash (Charikar 2002; Tang et al. 2017), the signs of
 //! a fixed random projection. The module also reads log(1 + n(s)), without which no function of h(s) could follow counts.
 
-use super::sane::{OneState, StateRule};
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::AgentError;
 use crate::behaviour::{Behaviour, Thompson};
 use crate::config::in_range;
 use crate::explorer::Setting;
 use crate::perturbation_module::Scales;
+use crate::state_aware::{OneState, StateRule};
 use crate::visit_counts::hash;
 use sane_env::Stream;
 use sane_nn::Kernel;

@@ -6,17 +6,17 @@
 //!
 //! Without the second term the optimum is σ ≡ 0. With it, σ(s)²·V(s) = v² wherever V ≫ v², V the variance of Q that σ = 1
 //! would give: the noise of Q has the wanted size v in every state, and whether it changes the action depends on the gap
-//! between the action values. The forward and backward passes are those of `sane.rs`; λ is in `bound.rs`.
+//! between the action values. The forward and backward passes are those of `state_aware.rs`; λ is in `bound.rs`.
 //!
 //! [`Elbo`] holds what all agents of this kind share; in what each differs is an [`ElboVariant`], here those that differ in
 //! nothing but what the module reads, the others in `sane_counts.rs`, `sane_gap.rs`, `sane_shuffled.rs` and `oracle.rs`.
 
-use super::sane::{StateAware, StateAwareNoise, StateRule};
 use crate::behaviour::{Behaviour, Thompson};
 use crate::explorer::{NamedAgent, Registered, Setting};
-use crate::network::HeadBuilder;
-use crate::perturbation::{Perturbation, QValuesRead};
-use crate::perturbation_module::{ModuleSettings, SigmaForm};
+use crate::perturbation::QValuesRead;
+use crate::perturbation_module::ModuleSettings;
+use crate::sigma::SigmaForm;
+use crate::state_aware::{StateAware, StateRule};
 use crate::{AgentError, Bound, Noise};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -139,16 +139,16 @@ impl<Variant: ElboVariant> StateAware for Elbo<Variant> {
         &mut self.module
     }
 
+    fn noise(&self) -> Noise {
+        self.noise
+    }
+
     fn acts_on(&self) -> Thompson {
         self.thompson
     }
 
     fn q_values(&self) -> QValuesRead {
         self.variant.q_values()
-    }
-
-    fn sigmas(&self, _dense_widths: &[usize]) -> usize {
-        1
     }
 
     fn noise_bound(&self) -> Option<&Bound> {
@@ -173,10 +173,6 @@ impl<Variant: ElboVariant> StateAware for Elbo<Variant> {
 
     fn asks_for_risk(&self) -> bool {
         self.variant.asks_for_risk()
-    }
-
-    fn build_perturbation(&self, head: &mut HeadBuilder) -> Result<Box<dyn Perturbation>, AgentError> {
-        StateAwareNoise::build(self, self.noise, head)
     }
 }
 

@@ -7,10 +7,10 @@
 //! u is the positive output of the module. The weight of a state's KL is divided by (1 + g/ḡ)², so that the bound asks for the
 //! noise of Q that this σ means, v/(1 + g/ḡ); with a common weight the module would learn to undo the division.
 
-use super::sane::{OneState, StateRule};
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::bound::gap;
 use crate::perturbation_module::Scales;
+use crate::state_aware::{OneState, StateRule};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

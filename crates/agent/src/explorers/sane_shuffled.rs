@@ -9,12 +9,12 @@
 //! learning were shuffled, too, the optimum would be one σ for all states, which is another control.) The σ in use are those
 //! of the last batches that were learned from, taken in their order: batches are drawn uniformly from the replay.
 
-use super::sane::{OneState, StateRule};
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::AgentError;
 use crate::behaviour::{Behaviour, Thompson};
 use crate::perturbation::Purpose;
 use crate::perturbation_module::Scales;
+use crate::state_aware::{OneState, StateRule};
 use sane_nn::Matrix;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

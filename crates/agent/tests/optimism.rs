@@ -1,6 +1,7 @@
 //! The largest of noisy values is a bonus (docs/derivations.md, §8): noise in learning makes targets optimistic by its own
-//! size, so that noise which shrinks with visits leads to states that were hardly seen. Shown of a real network's noise, and
-//! of an ideal learner that keeps its values in a table.
+//! size, so that noise which shrinks with visits leads to states that were hardly seen. The first is a test of the program: a
+//! real network's noise. The second checks the derivation: its learner is ideal and lives in this file, values in a table, with
+//! the crate's targets; it finds what the page says, episode for episode.
 
 mod oracle;
 
@@ -121,10 +122,15 @@ impl Table {
             for column in 0..=row {
                 let cell = row * self.size + column;
                 for action in (0..2).filter(|action| self.taken[cell][*action]) {
-                    let cost = if action == 1 { -0.01 / self.size as f64 } else { 0.0 };
+                    let cost = if action == 1 { -0.01 / self.size as f32 } else { 0.0 };
                     let is_last = row + 1 == self.size;
-                    let below = (row + 1) * self.size + self.next_column(column, action);
-                    self.values[cell][action] = cost + if is_last { 0.0 } else { 0.99 * self.value(below) };
+                    let next = if is_last {
+                        0.0
+                    } else {
+                        self.value((row + 1) * self.size + self.next_column(column, action))
+                    };
+                    // The largest of noisy values in the mean: the one action value of the next state.
+                    self.values[cell][action] = f64::from(td_target(cost, is_last, 0.99, &[next as f32]));
                 }
                 for action in 0..2 {
                     if !self.taken[cell][action] && self.taken[cell][1 - action] {
@@ -166,10 +172,21 @@ fn noise_that_shrinks_with_visits_crosses_a_deep_sea_that_constant_noise_does_no
     let counted = NoiseOf::Visits { v: 0.1, kappa: 10.0 };
     for seed in 1..=5 {
         let found = Table::new(SIZE, counted, true).finds_at(seed, EPISODES);
-        assert!(found.is_some_and(|episode| episode < 500), "seed {seed}: {found:?}");
+        assert!(found.is_some(), "seed {seed}");
         for v in [0.01, 0.1, 1.0] {
             assert_eq!(Table::new(SIZE, NoiseOf::Constant(v), true).finds_at(seed, EPISODES), None, "constant {v}");
         }
         assert_eq!(Table::new(SIZE, counted, false).finds_at(seed, EPISODES), None, "without optimism");
+    }
+}
+
+/// The numbers of docs/derivations.md.
+#[test]
+fn the_treasure_is_found_after_as_many_episodes_as_the_derivation_says() {
+    let counted = NoiseOf::Visits { v: 0.1, kappa: 10.0 };
+    for (size, first, last) in [(10, 38, 79), (20, 139, 213), (30, 189, 321), (40, 409, 829)] {
+        let found: Vec<usize> =
+            (1..=5).map(|seed| Table::new(size, counted, true).finds_at(seed, 2_000).expect("it is found")).collect();
+        assert_eq!((found.iter().min(), found.iter().max()), (Some(&first), Some(&last)), "size {size}: {found:?}");
     }
 }

@@ -105,3 +105,55 @@ fn finish_interval(
     *start = now;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::{OpenRun, Start, open_run};
+    use crate::preset::Preset;
+    use crate::world::WorldSource;
+
+    #[test]
+    fn every_interaction_is_stored_and_learning_and_the_copy_of_the_target_happen_exactly_when_they_are_due() {
+        const STARTS: u64 = 10;
+        const TRAIN_PERIOD: u64 = 3;
+        const TARGET_PERIOD: u64 = 7;
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Preset::RiskyRoad.config("risky-road", "sane").unwrap();
+        config.learner.network.hidden = vec![8];
+        config.replay.capacity = 100;
+        config.training.batch_size = 4;
+        config.training.evaluate_every = AgentSteps(0);
+        config.training.learning_starts = AgentSteps(STARTS);
+        config.training.train_period = AgentSteps(TRAIN_PERIOD);
+        config.training.target_period = AgentSteps(TARGET_PERIOD);
+        config.training.total_interactions = AgentSteps(50);
+        let source = WorldSource::open(&config.world, None, &mut |_| ()).unwrap();
+        let OpenRun { mut run, mut files, .. } = open_run(folder.path(), &config, &source, Start::Resume).unwrap();
+        files.begin(&run, &mut ()).unwrap();
+        // A set stop ends the loop after one interaction.
+        let one_interaction = AtomicBool::new(true);
+        let mut learn_steps = 0;
+        for n in 1..=40 {
+            let (online, target) = (run.learner.export(), run.learner.export_target());
+            train(&mut run, &mut files, &mut (), &one_interaction).unwrap();
+            assert_eq!((run.clock.steps().0, run.replay.pushed().0), (n, n));
+            let has_begun = STARTS <= n;
+            let learns = has_begun && n % TRAIN_PERIOD == 0;
+            learn_steps += u64::from(learns);
+            assert_eq!(
+                (run.learner.learn_steps(), run.clock.train_steps),
+                (learn_steps, learn_steps),
+                "interaction {n}"
+            );
+            assert_eq!(run.learner.export() != online, learns, "interaction {n}");
+            if has_begun && n % TARGET_PERIOD == 0 {
+                assert!(run.learner.export_target() == run.learner.export(), "interaction {n}");
+                assert!(run.learner.export_target() != target, "interaction {n}: something was learned before");
+            } else {
+                assert!(run.learner.export_target() == target, "interaction {n}");
+            }
+        }
+        assert_eq!(learn_steps, 10);
+    }
+}

@@ -72,7 +72,8 @@ class Policy:
         """Decides in one state, or in each state of a batch.
 
         Without noise the numbers are those of `sane eval --dump-states`. With noise every state gets a draw of its own; the
-        same seed repeats them, and without one each call draws anew.
+        same seed repeats them, and without one each call draws anew. One seed for all states of an episode, one by one,
+        holds a draw for the episode, as `thompson = "episode"` and the heads of `bootstrapped` are meant.
         """
         dtype = np.dtype(np.uint8 if self._native.takes_bytes else np.float32)
         states = np.asarray(observation)

@@ -46,13 +46,20 @@ def test_a_policy_computes_the_numbers_of_the_program(small_run, tmp_path):
         assert one.action == states["actions"][3] and np.array_equal(one.q_values, states["q"][3])
 
 
-def test_noise_repeats_with_its_seed_and_differs_without(small_run):
-    policy = sane_rl.Policy.load(small_run)
+@pytest.mark.parametrize("agent", ["sane", "bayes-head", "bootstrapped"])
+def test_noise_repeats_with_its_seed_and_differs_without(agent, tmp_path):
+    """Also where one draw is held for an episode of training."""
+    settings = {"training.learning_starts": 500, "record.interval": 500}
+    run = sane_rl.train("risky-road", agent, steps=700, settings=settings, out=tmp_path / "run", progress=False)
+    policy = sane_rl.Policy.load(run)
     state = np.zeros(policy.observation_shape, np.uint8)
-    first, same = (policy.act(state, seed=5).q_values for _ in range(2))
-    other = policy.act(state, seed=6).q_values
-    assert np.array_equal(first, same) and not np.array_equal(first, other)
-    assert not np.array_equal(policy.act(state).q_values, policy.act(state).q_values)
+    by_seed = [policy.act(state, seed=seed).q_values for seed in range(20)]
+    again = [policy.act(state, seed=seed).q_values for seed in range(20)]
+    assert np.array_equal(by_seed, again)
+    assert 1 < len({q.tobytes() for q in by_seed})
+    assert 1 < len({policy.act(state).q_values.tobytes() for _ in range(20)})
+    batch = policy.act(np.stack([state] * 20), seed=3).q_values
+    assert 1 < len({q.tobytes() for q in batch}), "every state of a batch has a draw of its own"
 
 
 def test_a_policy_plays_in_its_environment(small_run):

@@ -121,7 +121,10 @@ pub(crate) fn in_range(
     if range.contains(&value) {
         return Ok(());
     }
-    Err(AgentError::OutOfRange { key, value: value.to_string(), expected })
+    // A single-precision setting in its own digits, not in those that double precision adds.
+    let is_single = f64::from(value as f32) == value;
+    let value = if is_single { (value as f32).to_string() } else { value.to_string() };
+    Err(AgentError::OutOfRange { key, value, expected })
 }
 
 #[cfg(test)]

@@ -88,9 +88,9 @@ pub enum AgentError {
 pub enum LearnError {
     /// A number that is not finite, with what the agent looked like.
     #[error(
-        "{what} is {value} at learn step {learn_step}: agent {agent}, mean Q {mean_q}, mean target {mean_target}, \
-         mean |σ| {mean_abs_sigma:?}, largest |parameter| {largest_parameter}; resume from the last checkpoint \
-         with a lower learning rate or a clipped gradient"
+        "{what} is {value} at learn step {learn_step}: agent {agent}, mean Q {mean_q}, mean target {mean_target}, {}largest \
+         |parameter| {largest_parameter}",
+        .mean_abs_sigma.map_or(String::new(), |sigma| format!("mean |σ| {sigma}, "))
     )]
     NotFinite {
         /// Which number.

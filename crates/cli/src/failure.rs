@@ -91,6 +91,7 @@ impl Classify for LabError {
                 matches!(error, CheckpointError::OtherRun { .. } | CheckpointError::WrongVersion { .. })
             }
             Self::NoSigma { .. }
+            | Self::NoNoise { .. }
             | Self::EpisodeTooShort { .. }
             | Self::AlreadyLonger { .. }
             | Self::NotVerifiable { .. } => true,

@@ -91,7 +91,7 @@ fn several_runs_are_audited_each_and_over_seeds_and_what_has_no_noise_is_set_asi
     let found: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(found["laws"].as_array().unwrap().len(), 2, "a row per run");
     assert!(found["laws"][1]["sigma_ratio_median"].is_number() && found["laws"][0]["sigma_ratio_median"].is_null());
-    assert!(found["set_aside"][0]["reason"].as_str().unwrap().starts_with("eps-greedy has no σ(s)"));
+    assert!(found["set_aside"][0]["reason"].as_str().unwrap().starts_with("eps-greedy has no noise in its network"));
     let names: Vec<String> = files_of(&out).into_iter().map(|(name, _)| name).collect();
     for name in ["audit.csv", "laws.csv", "laws-risky-road-sane-elbo.png", "predictors-risky-road.svg"] {
         assert!(names.iter().any(|found| found == name), "{name} is missing in {names:?}");
@@ -120,7 +120,12 @@ fn what_cannot_be_inspected_is_refused_with_a_remedy() {
     let run = trained(&temp, "eps-greedy");
     let run = run.to_str().unwrap();
     for command in ["gallery", "audit", "film"] {
-        check(&mut sane(&["risk", command, run]), 2, "eps-greedy has no σ(s); agents that have one: sane");
+        let lacks = if command == "audit" {
+            "noise in its network; agents that have: noisynet"
+        } else {
+            "σ(s); agents that have one: sane"
+        };
+        check(&mut sane(&["risk", command, run]), 2, &format!("eps-greedy has no {lacks}"));
         check(&mut sane(&["risk", command, "nowhere"]), 1, "nowhere is not a run folder");
     }
     check(&mut sane(&["risk", "gallery", run, "--checkpoint", "7"]), 1, "7");

@@ -266,7 +266,7 @@ mod tests {
         check_refused(|config| config.training.batch_size = 50_001, "training.batch_size = 50001");
         check_refused(|config| config.training.batch_size = 0, "training.batch_size = 0");
         check_refused(|config| config.replay.capacity = 100, "training.learning_starts = 50000");
-        check_refused(|config| config.learner.optimiser.learning_rate = -1.0, "learner: optimiser.learning_rate = -1");
+        check_refused(|config| config.learner.optimiser.learning_rate = -1.0, "learner.optimiser.learning_rate = -1");
         check_refused(|config| config.agent = "eps-greedy".into(), "learner.exploration.kind = sane");
     }
 }

@@ -24,10 +24,13 @@ pub enum LabError {
     Learn(#[from] LearnError),
     /// Learning diverged during training; the last good checkpoint is intact.
     #[error(
-        "{error}\nthe run diverged at interaction {interactions}; its last good checkpoint, of interaction {saved}, is \
-         intact. The same command would diverge again, bit for bit: choose other settings and start with --fresh"
+        "{error}\nthe run diverged at interaction {interactions}; {}. The same command would diverge again, bit for bit: choose \
+         other settings (a lower learner.optimiser.learning_rate, or learner.clip_gradient_norm) and start with --fresh",
+        .saved.map_or("no checkpoint had been saved".into(), |saved| {
+            format!("its last good checkpoint, of interaction {saved}, is intact")
+        })
     )]
-    Diverged { error: LearnError, interactions: u64, saved: u64 },
+    Diverged { error: LearnError, interactions: u64, saved: Option<u64> },
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
@@ -101,6 +104,9 @@ pub enum LabError {
     /// The agent's noise does not depend on the state.
     #[error("{agent} has no σ(s); agents that have one: {}", agents.join(", "))]
     NoSigma { agent: String, agents: Vec<&'static str> },
+    /// The agent's network has no noise to draw.
+    #[error("{agent} has no noise in its network; agents that have: {}", agents.join(", "))]
+    NoNoise { agent: String, agents: Vec<&'static str> },
     /// The episode ended before the requested range.
     #[error("episode {episode} lasts {interactions} interactions only; film from an earlier one, or another episode")]
     EpisodeTooShort { episode: u64, interactions: u64 },

@@ -342,7 +342,7 @@ impl RunFiles {
 
     /// Records that learning diverged: nothing of it is saved, the last checkpoint stays. Returns the error to end with.
     pub fn diverge(&mut self, run: &Run, error: LearnError) -> LabError {
-        let (interactions, saved) = (run.clock.steps().0, self.saved_at.map_or(0, |saved| saved.0));
+        let (interactions, saved) = (run.clock.steps().0, self.saved_at.map(|saved| saved.0));
         match self.close(run, StopReason::Diverged) {
             Ok(_) => LabError::Diverged { error, interactions, saved },
             Err(unrecorded) => unrecorded,

@@ -38,7 +38,13 @@ impl RiskProbe<'_> {
 
     /// Fails for agents that have neither σ(s) nor any noise to draw.
     fn check_noise(&self) -> Result<(), LabError> {
-        if self.trained.config.learner.exploration.is_noisy() { Ok(()) } else { self.check() }
+        let exploration = &self.trained.config.learner.exploration;
+        if exploration.is_noisy() || exploration.has_state_sigma() {
+            return Ok(());
+        }
+        let noisy = catalogue().iter().filter(|agent| agent.settings.is_noisy() || agent.settings.has_state_sigma());
+        let agents = noisy.map(|agent| agent.name).collect();
+        Err(LabError::NoNoise { agent: self.trained.config.agent.clone(), agents })
     }
 
     fn is_stopped(&self) -> bool {

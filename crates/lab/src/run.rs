@@ -73,7 +73,7 @@ impl Run {
         if run.has_bound() {
             run.statistics.bound = sections.get("bound statistics")?;
         }
-        run.statistics.series = sections.get_or_default("series")?;
+        run.statistics.series = sections.get("series")?;
         run.rollout.world.restore(&sections.get::<Vec<u8>>("world")?)?;
         let learner: LearnerState = sections.get("learner")?;
         run.learner.load_state(&learner)?;
@@ -232,12 +232,6 @@ impl Sections {
             .ok_or_else(|| LabError::Section { section, reason: "it is missing".into() })?;
         postcard::from_bytes(bytes).map_err(|error| LabError::Section { section, reason: error.to_string() })
     }
-
-    /// The same for a section that older checkpoints lack.
-    pub fn get_or_default<T: DeserializeOwned + Default>(&self, section: &'static str) -> Result<T, LabError> {
-        let is_missing = self.0.iter().all(|(name, _)| name != section);
-        if is_missing { Ok(T::default()) } else { self.get(section) }
-    }
 }
 
 /// Digests of the sections of a run's state, and of all of them.
@@ -292,16 +286,18 @@ mod tests {
     use sane_env::{GroundTruth, Picture, SnapshotError, Stream};
 
     #[test]
-    fn a_checkpoint_from_before_there_were_named_series_is_restored() {
+    fn a_checkpoint_that_lacks_a_section_is_refused_by_its_name() {
         let source = source("risky-road").unwrap();
-        let config = Preset::RiskyRoad.config("risky-road", "eps-greedy").unwrap();
-        let begun = Run::new(&config, &source).unwrap();
-        let mut sections = begun.sections();
-        sections.0.retain(|(name, _)| name != "series");
-        let run = Run::restore(&config, &source, &sections, begun.replay).unwrap();
-        assert_eq!(run.statistics, Statistics::default());
-        sections.0.retain(|(name, _)| name != "statistics");
-        assert!(sections.get::<Statistics>("statistics").is_err(), "what every checkpoint has is asked for");
+        let config = config("sane-elbo", &[]);
+        for (missing, _) in Run::new(&config, &source).unwrap().sections().0 {
+            let run = Run::new(&config, &source).unwrap();
+            let mut sections = run.sections();
+            sections.0.retain(|(name, _)| *name != missing);
+            match Run::restore(&config, &source, &sections, run.replay) {
+                Err(LabError::Section { section, .. }) => assert_eq!(section, missing),
+                other => panic!("without {missing}: {:?}", other.err()),
+            }
+        }
     }
 
     fn config_with(agent: &str, assignments: &[&str]) -> Result<RunConfig, ConfigError> {

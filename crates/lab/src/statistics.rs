@@ -59,12 +59,12 @@ pub struct Statistics {
     /// A section of the checkpoint of its own, which only agents with a KL term have.
     #[serde(skip)]
     pub bound: BoundSums,
-    /// In a section of its own, so that checkpoints from before there was such a series are read.
+    /// A section of its own: a new series leaves the others as they are.
     #[serde(skip)]
     pub(crate) series: NamedSeries,
 }
 
-/// Series of the interval by their names. A new one needs no new format: a checkpoint that lacks it has not counted it yet.
+/// Series of the interval by their names; one that has counted nothing yet is missing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NamedSeries(BTreeMap<String, MinMaxMean>);
 
@@ -159,6 +159,8 @@ impl Statistics {
             && self.last_returns.iter().all(|value| value.is_finite())
             && [&self.episode, &self.interval].into_iter().all(|sums| sums.is_consistent(clock))
             && learning.into_iter().all(|sums| sums.is_consistent(clock.steps().0))
+            && self.bound.is_consistent(clock)
+            && self.series.0.values().all(|series| series.is_consistent(clock.steps().0))
     }
 
     /// Adds an interaction.
@@ -348,6 +350,12 @@ impl LearningSums {
 }
 
 impl BoundSums {
+    fn is_consistent(&self, clock: &Clock) -> bool {
+        let Self { td_loss, kl_sigma, kl_means, kl_weight, q_noise, gap } = self;
+        let sums = [td_loss, kl_sigma, kl_means, kl_weight, q_noise, gap];
+        sums.into_iter().all(|sums| sums.is_consistent(clock.steps().0))
+    }
+
     fn add(&mut self, stats: &LearnStats) {
         if let (Some(kl), Some(bound)) = (stats.kl, stats.bound) {
             self.td_loss.add(f64::from(stats.td_loss));
@@ -446,6 +454,23 @@ mod tests {
             assert_eq!(finished.return_raw, f64::from(episode));
         }
         assert_eq!(statistics.mean_return(), Some(99.5));
+    }
+
+    #[test]
+    fn sums_that_no_run_of_this_length_can_have_are_inconsistent() {
+        let (mut statistics, mut clock) = (Statistics::default(), Clock::default());
+        play(&mut statistics, &mut clock, 1.0);
+        assert!(statistics.is_consistent(&clock));
+        let damaged = |damage: fn(&mut Statistics)| {
+            let mut damaged = statistics.clone();
+            damage(&mut damaged);
+            !damaged.is_consistent(&clock)
+        };
+        assert!(damaged(|statistics| statistics.series.add(series::CHANGED, 1.0)), "more values than interactions");
+        assert!(damaged(|statistics| statistics.series.add(series::DEAD_STATES, f64::NAN)));
+        assert!(damaged(|statistics| statistics.bound.td_loss.add(f64::INFINITY)));
+        assert!(damaged(|statistics| statistics.learning.loss.add(f64::NAN)));
+        assert!(damaged(|statistics| statistics.episode.return_raw = f64::INFINITY));
     }
 
     #[test]

@@ -148,7 +148,7 @@ mod tests {
         state.second_moment[0] = f32::INFINITY;
         run.learner.load_state(&state).unwrap();
         let error = crate::train(&mut run, &mut files, &mut (), &AtomicBool::new(false)).unwrap_err();
-        assert!(matches!(error, LabError::Diverged { interactions: 701, saved: 700, .. }), "{error}");
+        assert!(matches!(error, LabError::Diverged { interactions: 701, saved: Some(700), .. }), "{error}");
         drop(files);
         assert_eq!(
             read_trained(folder.path(), &source, CheckpointChoice::Newest).unwrap().interactions,

@@ -10,6 +10,8 @@ pub enum MinigameError {
     BadVariant { family: String, found: String, expected: String, example: String },
     #[error("{world} has no option {option:?}{}; it takes {known}", hint(.suggestion))]
     UnknownOption { world: String, option: String, suggestion: Option<String>, known: String },
+    #[error("the option {option} of {world} is given twice")]
+    RepeatedOption { world: String, option: String },
     #[error("the option {option} of {world} must be {expected}, not {found:?}")]
     BadOption { world: String, option: String, found: String, expected: &'static str },
 }

@@ -70,7 +70,11 @@ pub fn known_worlds() -> impl Iterator<Item = &'static KnownWorld> + Clone {
 /// `minatar/asterix:actions=minimal,sticky=0,ramping=off,limit=5000`, `deep-sea/20:mapping=7`.
 pub fn make(name: &str, seed: u64) -> Result<Box<dyn Environment>, MinigameError> {
     let parsed = WorldName::parse(name);
-    family_of(name).map_or_else(|| Err(parsed.unknown()), |family| (family.make)(&parsed, seed))
+    let family = family_of(name).filter(|_| parsed.is_complete()).ok_or_else(|| parsed.unknown())?;
+    if let Some(option) = parsed.repeated_option() {
+        return Err(MinigameError::RepeatedOption { world: parsed.path.into(), option: option.into() });
+    }
+    (family.make)(&parsed, seed)
 }
 
 impl Family {
@@ -97,6 +101,17 @@ impl<'a> WorldName<'a> {
         let (path, options) = text.split_once(':').unwrap_or((text, ""));
         let (family, variant) = path.split_once('/').unwrap_or((path, ""));
         Self { text, path, family, variant, options }
+    }
+
+    /// Whether something follows the `/` and the `:`, where they are written.
+    fn is_complete(&self) -> bool {
+        !self.path.ends_with('/') && !self.text.ends_with(':')
+    }
+
+    /// An option that is given twice.
+    fn repeated_option(&self) -> Option<&'a str> {
+        let mut options = self.options().map(|(option, _)| option);
+        options.find(|option| 1 < self.options().filter(|(other, _)| other == option).count())
     }
 
     /// The options with their values; an option without `=` has an empty value.
@@ -207,6 +222,11 @@ mod tests {
         assert!(message("risky_roads").ends_with("did you mean \"risky-road\""));
         assert_eq!(message("xyzzy"), "there is no built-in world \"xyzzy\"");
         assert!(message("minatar/asterix:stiky=0.1").contains("did you mean \"sticky\""));
+        for name in ["risky-road/", "risky-road:", "risky-road/treasure:"] {
+            assert!(message(name).starts_with("there is no built-in world"), "{name}: {}", message(name));
+        }
+        let twice = "risky-road/treasure:toll=1,after=9,toll=2";
+        assert_eq!(message(twice), "the option toll of risky-road/treasure is given twice");
     }
 
     #[test]

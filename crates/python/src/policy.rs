@@ -102,6 +102,8 @@ impl Policy {
             let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
             let mut draws = Stream::named(seed, "noise");
             for state in bytes.chunks_exact(size) {
+                // The states of a batch are of no common episode: an agent that holds a draw draws anew for each.
+                policy.begin_episode();
                 actions.push(i64::from(policy.act(state, mode, &mut draws).action.0));
                 q.extend_from_slice(policy.q_values());
                 sigmas.extend_from_slice(policy.sigmas());

@@ -167,7 +167,11 @@ impl Frontier {
     pub fn findings(&self) -> Vec<String> {
         let mut findings: Vec<String> = self.worlds.iter().flat_map(tables::findings).collect();
         if !self.set_aside.is_empty() {
-            findings.push(format!("In no curve: {}.", counted(self.set_aside.len(), "run")));
+            let reasons: Vec<String> =
+                self.set_aside.iter().take(3).map(|run| format!("{} ({})", run.folder, run.reason)).collect();
+            let more = if reasons.len() < self.set_aside.len() { " …" } else { "" };
+            let count = counted(self.set_aside.len(), "run");
+            findings.push(format!("In no curve: {count}: {}{more}.", reasons.join("; ")));
         }
         findings
     }
@@ -311,7 +315,7 @@ mod tests {
     fn runs_that_are_in_no_curve_are_counted_and_named_with_their_reason() {
         let aside = SetAside { folder: "runs/x".into(), reason: "it has not begun to learn".into() };
         let frontier = Frontier { set_aside: vec![aside], ..frontier() };
-        assert_eq!(frontier.findings().last().unwrap(), "In no curve: 1 run.");
+        assert_eq!(frontier.findings().last().unwrap(), "In no curve: 1 run: runs/x (it has not begun to learn).");
         assert_eq!(frontier.json()["set_aside"][0]["reason"], "it has not begun to learn");
     }
 

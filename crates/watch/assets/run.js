@@ -117,6 +117,7 @@ export class RunView {
   show({ row, head, history }, axis) {
     this.title = `${row.world} ${row.label} seed ${row.seed}`;
     document.title = `${this.title} · SANE watch`;
+    this.hasModule = Object.keys(head.settings || {}).some((key) => key.startsWith("learner.exploration.module."));
     this.showHead(row);
     this.showFigures(row, history);
     const last = history.last_interval || {};
@@ -157,11 +158,18 @@ export class RunView {
     );
   }
 
+  // The share of states in which σ(s) is one constant. A module may be constant with units that react: at the floor of σ.
+  constantShare(module) {
+    if (!module || !this.hasModule) return null;
+    const isConstant = module.live_units_share <= 0 || module.sigma_spread_abs <= 1e-6 * module.sigma_mean_abs;
+    return isConstant ? 1 : module.dead_states_share;
+  }
+
   showFigures(row, history) {
     const last = history.last_interval || {};
     const best = history.best_evaluation;
     const isWarmUp = leftText(row) === "warm-up";
-    const dead = last.module?.dead_states_share;
+    const dead = this.constantShare(last.module);
     const known = [
       ["Return", number(row.return_mean), "mean of the last 100 episodes"],
       best ? ["Best evaluation", number(best.mean), `mean of ${count(best.episodes)} episodes, after ${count(best.interactions)} interactions`] : null,

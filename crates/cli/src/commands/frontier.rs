@@ -45,7 +45,9 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         match read_frontier_run(folder, args.last) {
             Ok(run) => runs.push(run),
             Err(error) => {
-                set_aside.push(SetAside { folder: folder.display().to_string(), reason: error.to_string() });
+                let folder = folder.display().to_string();
+                let reason = error.to_string().trim_start_matches(&format!("{folder}: ")).to_owned();
+                set_aside.push(SetAside { folder, reason });
             }
         }
         bar.inc(1);
@@ -74,7 +76,15 @@ pub fn run(args: Args, output: &Output) -> Outcome {
 
 fn folder_of(place: &Path) -> Result<PathBuf, Failure> {
     if place.is_file() {
-        return Ok(default_suite_folder(&Suite::read(place).map_err(Failure::usage)?));
+        let folder = default_suite_folder(&Suite::read(place).map_err(Failure::usage)?);
+        if folder.is_dir() {
+            return Ok(folder);
+        }
+        return Err(Failure::Usage(format!(
+            "{0} has no runs yet: there is no folder {1}; `sane suite run {0}` makes it, or name the folder that was given with --out",
+            place.display(),
+            folder.display()
+        )));
     }
     if place.is_dir() {
         return Ok(place.into());

@@ -49,11 +49,19 @@ pub enum ConfigError {
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     /// The agent's own settings.
-    #[error("learner: {0}")]
+    #[error("{}", of_learner(.0))]
     Learner(#[from] AgentError),
     /// A built-in world whose name is wrong after its first part.
     #[error("world.name: {0}")]
     BuiltInWorld(Box<MinigameError>),
+}
+
+/// The agent names a key within its own settings; in a run's configuration they stand below `learner`.
+fn of_learner(error: &AgentError) -> String {
+    match error {
+        AgentError::OutOfRange { .. } => format!("learner.{error}"),
+        _ => format!("learner: {error}"),
+    }
 }
 
 /// The name that was probably meant, or else where all of them are listed.

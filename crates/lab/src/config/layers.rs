@@ -285,6 +285,16 @@ pub fn differing(first: &BTreeMap<String, String>, second: &BTreeMap<String, Str
 /// A value of the wrong type, with what is expected of its key.
 fn unreadable(place: &str, error: &toml::de::Error, key: Option<&str>) -> ConfigError {
     let mut reason = error.message().replace('\n', " ");
+    for (type_name, words) in [
+        ("expected f32", "expected a number"),
+        ("expected f64", "expected a number"),
+        ("expected usize", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("unknown variant", "unknown value"),
+    ] {
+        reason = reason.replace(type_name, words);
+    }
     if let Some(known) = key.and_then(|key| keys().iter().find(|known| known.name == key)) {
         reason = format!("{reason}; {} is {}", known.name, known.meaning);
     }

@@ -63,7 +63,10 @@ fn noise_without_a_sigma_of_the_state_is_audited_by_what_it_does_and_no_noise_is
     let noise: Vec<_> = found.states.iter().map(|audited| audited.noise.unwrap()).collect();
     assert!(noise.iter().all(|noise| 0.0 < noise.q_noise && noise.live_units_share.is_none()));
     let refused = with_run("risky-road", "eps-greedy", |probe| audit(probe, &wanted, |_, _| ()).err().unwrap());
-    assert!(refused.to_string().starts_with("eps-greedy has no σ(s)"), "{refused}");
+    assert!(
+        refused.to_string().starts_with("eps-greedy has no noise in its network; agents that have: noisynet"),
+        "{refused}"
+    );
 }
 
 #[test]

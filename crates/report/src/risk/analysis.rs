@@ -5,6 +5,7 @@ use super::laws::{NoiseLaws, law_points};
 use sane_record::{AuditedState, RiskAudit, StateNoise};
 use sane_stats::{Estimate, auc, clustered_bootstrap, mean, quantile, sample_std, shuffled, spearman};
 use serde::Serialize;
+use std::cmp::Ordering;
 
 /// True risk from which a state counts as risky: a random action leads to an avoidable crash more often than not.
 pub(super) const HIGH_TRUE_RISK: f64 = 0.5;
@@ -61,13 +62,23 @@ pub struct RiskAnalysis {
     pub states: usize,
     /// Clusters of neighbouring states that the intervals resample. The name is a key of `audit.json`.
     pub stretches: usize,
-    /// Share of the states with the most frequent value of |σ|; a large share means that the module is dead there.
-    pub same_sigma_share: f64,
+    /// Share of the distinct states with the most frequent value of |σ|; none for agents whose noise has no σ(s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_sigma: Option<SameSigma>,
     /// The laws of the noise, for agents whose noise one σ(s) scales.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub laws: Option<NoiseLaws>,
     /// One per measure of risk.
     pub measures: Vec<MeasureAnalysis>,
+}
+
+/// The most frequent value of |σ|. States in which all action values are equal, too, are one state, sampled more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SameSigma {
+    /// Share of the distinct states that have it.
+    pub share: f64,
+    /// Whether no unit of the perturbation module is active in any of them.
+    pub is_dead: bool,
 }
 
 /// One measure of risk and how well it is predicted.
@@ -78,14 +89,14 @@ pub struct MeasureAnalysis {
     pub mean: f64,
     /// States that count as risky for the AUC.
     pub risky_states: usize,
-    /// −|σ| as predictor.
-    pub sigma: Prediction,
+    /// −|σ| as predictor; none for agents whose noise has no σ(s).
+    pub sigma: Option<Prediction>,
     /// Highest minus mean action value as predictor.
     pub q_spread: Prediction,
     /// AUC of −|σ| minus that of the spread of Q.
     pub auc_difference: Option<Estimate>,
     /// −|σ| randomly permuted over the states.
-    pub shuffled: Shuffled,
+    pub shuffled: Option<Shuffled>,
     /// Further predictors, where they were measured in the states.
     pub predictors: Vec<NamedPrediction>,
     /// What the noise does in risky states and elsewhere, where it was drawn.
@@ -183,8 +194,9 @@ impl MeasureAnalysis {
     /// All predictors in one list, −|σ| and the spread of Q first.
     pub fn predictions(&self) -> Vec<NamedPrediction> {
         let of = |predictor, prediction| NamedPrediction { predictor, prediction };
-        let first = [of(Predictor::MinusSigma, self.sigma), of(Predictor::QSpread, self.q_spread)];
-        first.into_iter().chain(self.predictors.iter().copied()).collect()
+        let sigma = self.sigma.map(|prediction| of(Predictor::MinusSigma, prediction));
+        let spread = of(Predictor::QSpread, self.q_spread);
+        sigma.into_iter().chain([spread]).chain(self.predictors.iter().copied()).collect()
     }
 }
 
@@ -198,29 +210,39 @@ impl RiskAnalysis {
                 Some(analyse(measure, &risk.filter(|risk| !risk.is_empty())?, &audit.states, &clusters))
             })
             .collect();
-        let same_sigma_share = same_sigma_share(&audit.states);
+        let same_sigma = SameSigma::of(&audit.states);
         let laws = NoiseLaws::of(&law_points(audit));
-        Self { states: audit.states.len(), stretches: clusters.len(), same_sigma_share, laws, measures }
+        Self { states: audit.states.len(), stretches: clusters.len(), same_sigma, laws, measures }
     }
 }
 
 fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters: &[Vec<usize>]) -> MeasureAnalysis {
     let risky = risky(measure, risk);
     let row = |predictor: Predictor| states.iter().map(|audited| predictor.of(audited)).collect::<Option<Vec<f64>>>();
-    let known = |predictor| row(predictor).expect("every state has σ and Q");
-    let (sigma, spread) = (known(Predictor::MinusSigma), known(Predictor::QSpread));
+    let sigma = row(Predictor::MinusSigma).filter(|_| has_sigma(states));
+    let spread = row(Predictor::QSpread).expect("every state has Q");
     let rho = |x: &[f64], at: &[usize]| spearman(&taken(x, at), &taken(risk, at));
     let area = |x: &[f64], at: &[usize]| auc(&taken(x, at), &taken(&risky, at));
     let prediction = |x: &[f64]| Prediction {
         spearman: clustered_bootstrap(clusters, |at| rho(x, at)),
         auc: clustered_bootstrap(clusters, |at| area(x, at)),
     };
-    let (by_sigma, by_spread) = (prediction(&sigma), prediction(&spread));
-    let null_rho = shuffled(risk.len(), |at| spearman(&taken(&sigma, at), risk));
-    let null_area = shuffled(risk.len(), |at| auc(&taken(&sigma, at), &risky));
-    let p = |null: &Option<sane_stats::Null>, found: Option<Estimate>, centre: f64| {
-        Some(null.as_ref()?.p_value(found?.point, centre))
+    let by_sigma = sigma.as_deref().map(prediction);
+    let by_chance = |sigma: &Vec<f64>| {
+        let found = by_sigma?;
+        let rho = shuffled(risk.len(), |at| spearman(&taken(sigma, at), risk));
+        let area = shuffled(risk.len(), |at| auc(&taken(sigma, at), &risky));
+        let p = |null: &Option<sane_stats::Null>, found: Option<Estimate>, centre: f64| {
+            Some(null.as_ref()?.p_value(found?.point, centre))
+        };
+        Some(Shuffled {
+            spearman_p: p(&rho, found.spearman, 0.0),
+            spearman_range: rho.map(|null| null.range),
+            auc_p: p(&area, found.auc, 0.5),
+            auc_range: area.map(|null| null.range),
+        })
     };
+    let difference = |sigma: &Vec<f64>| clustered_bootstrap(clusters, |at| Some(area(sigma, at)? - area(&spread, at)?));
     let named = |predictor| Some(NamedPrediction { predictor, prediction: prediction(&row(predictor)?) });
     MeasureAnalysis {
         predictors: Predictor::FURTHER.into_iter().filter_map(named).collect(),
@@ -229,14 +251,9 @@ fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters
         mean: risk.iter().sum::<f64>() / risk.len() as f64,
         risky_states: risky.iter().filter(|&&mark| mark).count(),
         sigma: by_sigma,
-        q_spread: by_spread,
-        auc_difference: clustered_bootstrap(clusters, |at| Some(area(&sigma, at)? - area(&spread, at)?)),
-        shuffled: Shuffled {
-            spearman_p: p(&null_rho, by_sigma.spearman, 0.0),
-            spearman_range: null_rho.map(|null| null.range),
-            auc_p: p(&null_area, by_sigma.auc, 0.5),
-            auc_range: null_area.map(|null| null.range),
-        },
+        q_spread: prediction(&spread),
+        auc_difference: sigma.as_ref().and_then(difference),
+        shuffled: sigma.as_ref().and_then(by_chance),
     }
 }
 
@@ -260,15 +277,22 @@ fn noise_by_risk(states: &[AuditedState], risky: &[bool]) -> Option<NoiseByRisk>
     })
 }
 
-fn same_sigma_share(states: &[AuditedState]) -> f64 {
-    let mut sigmas: Vec<f64> = states.iter().map(|audited| audited.state.sigma_abs).collect();
-    if sigmas.iter().all(|sigma| *sigma == 0.0) {
-        // An agent whose noise has no σ(s).
-        return 0.0;
+/// Whether the agent's noise has a σ(s); 0 is recorded in every state where it has none.
+pub(super) fn has_sigma(states: &[AuditedState]) -> bool {
+    states.iter().any(|audited| audited.state.sigma_abs != 0.0)
+}
+
+impl SameSigma {
+    fn of(states: &[AuditedState]) -> Option<Self> {
+        let by_sigma = |a: &AuditedState, b: &AuditedState| a.state.sigma_abs.total_cmp(&b.state.sigma_abs);
+        let mut distinct: Vec<&AuditedState> = if has_sigma(states) { states.iter().collect() } else { Vec::new() };
+        distinct
+            .sort_by(|a, b| by_sigma(a, b).then_with(|| a.state.q.partial_cmp(&b.state.q).unwrap_or(Ordering::Equal)));
+        distinct.dedup_by(|a, b| a.state.sigma_abs == b.state.sigma_abs && a.state.q == b.state.q);
+        let most = distinct.chunk_by(|a, b| by_sigma(a, b).is_eq()).max_by_key(|same| same.len())?;
+        let is_off = |audited: &&AuditedState| audited.noise.and_then(|noise| noise.live_units_share) == Some(0.0);
+        Some(Self { share: most.len() as f64 / distinct.len() as f64, is_dead: most.iter().all(is_off) })
     }
-    sigmas.sort_by(f64::total_cmp);
-    let most = sigmas.chunk_by(|a, b| a == b).map(<[f64]>::len).max().unwrap_or(0);
-    most as f64 / states.len().max(1) as f64
 }
 
 fn taken<T: Copy>(values: &[T], at: &[usize]) -> Vec<T> {
@@ -374,12 +398,13 @@ pub(super) mod tests {
         let analysis = RiskAnalysis::of(&as_the_paper_expects(100));
         assert_eq!(analysis.measures.len(), 3);
         for measured in &analysis.measures {
-            assert!((measured.sigma.spearman.unwrap().point - 1.0).abs() < 1e-12);
-            assert_eq!(measured.sigma.auc.unwrap().point, 1.0);
+            let sigma = measured.sigma.unwrap();
+            assert!((sigma.spearman.unwrap().point - 1.0).abs() < 1e-12);
+            assert_eq!(sigma.auc.unwrap().point, 1.0);
             assert_eq!(measured.q_spread.spearman, None, "a spread that never varies predicts nothing");
             assert_eq!(measured.q_spread.auc.unwrap().point, 0.5);
             assert_eq!(measured.auc_difference.unwrap().point, 0.5);
-            assert!(measured.shuffled.spearman_p.unwrap() < 0.001);
+            assert!(measured.shuffled.unwrap().spearman_p.unwrap() < 0.001);
         }
         assert_eq!(analysis.measures[0].risky_states, 25);
         assert_eq!(analysis.measures[2].risky_states, 50);
@@ -406,9 +431,28 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn states_of_one_and_the_same_sigma_are_counted() {
-        let rows = [0.1, 0.2, 0.1, 0.1].map(|sigma| (sigma, [0.0, 1.0], 0.0, 0.0, None));
-        assert_eq!(RiskAnalysis::of(&audit(&rows)).same_sigma_share, 0.75);
+    fn states_of_one_and_the_same_sigma_are_counted_once_each() {
+        let rows = [(0.1, 1.0), (0.2, 2.0), (0.1, 3.0), (0.1, 4.0), (0.2, 2.0), (0.2, 2.0)];
+        let mut audit = audit(&rows.map(|(sigma, q)| (sigma, [0.0, q], 0.0, 0.0, None)));
+        let same = |audit: &RiskAudit| RiskAnalysis::of(audit).same_sigma;
+        assert_eq!(same(&audit), Some(SameSigma { share: 0.75, is_dead: false }), "no module, as far as is known");
+        for audited in &mut audit.states {
+            let live_units_share = Some(if audited.state.sigma_abs == 0.1 { 0.0 } else { 0.5 });
+            audited.noise = Some(StateNoise { draws: 1, changed_share: 0.0, q_noise: 0.1, live_units_share });
+        }
+        assert_eq!(same(&audit), Some(SameSigma { share: 0.75, is_dead: true }));
+        audit.states[2].noise.as_mut().unwrap().live_units_share = Some(0.1);
+        assert_eq!(same(&audit), Some(SameSigma { share: 0.75, is_dead: false }), "its units are not all off");
+    }
+
+    #[test]
+    fn without_sigma_nothing_is_said_about_sigma() {
+        let rows: Vec<_> = (0..40).map(|i| (0.0, [0.0, f64::from(i)], f64::from(i), 0.0, None)).collect();
+        let analysis = RiskAnalysis::of(&audit(&rows));
+        let measured = &analysis.measures[0];
+        assert_eq!((analysis.same_sigma, measured.sigma, measured.shuffled), (None, None, None));
+        assert_eq!(measured.predictions()[0].predictor, Predictor::QSpread);
+        assert_eq!(measured.q_spread.auc.unwrap().point, 1.0);
     }
 
     #[test]
@@ -427,7 +471,7 @@ pub(super) mod tests {
             analysis.measures.iter().map(|m| m.measure).collect::<Vec<_>>(),
             [RiskMeasure::RiskReturn, RiskMeasure::RiskHarm]
         );
-        assert_eq!(analysis.measures[1].sigma, Prediction { spearman: None, auc: None });
+        assert_eq!(analysis.measures[1].sigma, Some(Prediction { spearman: None, auc: None }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! An audit as files: a page and a text with its findings, its figures, its numbers.
 
-use super::analysis::{MeasureAnalysis, NamedPrediction, Predictor, RiskAnalysis, RiskMeasure};
+use super::analysis::{MeasureAnalysis, NamedPrediction, Predictor, RiskAnalysis, RiskMeasure, has_sigma};
 use super::audit_figures::{SCATTER, predictor_figure, scatter_figure};
 use super::format::{name, policy};
 use super::law_figure::{LAWS, law_figure};
@@ -18,7 +18,8 @@ use serde_json::json;
 /// The files: `index.html`, `audit.md`, `audit.json`, `states.csv` (a row per state), and each figure as SVG and PNG.
 pub fn audit_files(audit: &RiskAudit, analysis: &RiskAnalysis) -> Result<Vec<OutputFile>, ReportError> {
     let measures: Vec<RiskMeasure> = analysis.measures.iter().map(|measured| measured.measure).collect();
-    let mut figures = vec![scatter_figure(audit, &measures)];
+    let over_sigma = has_sigma(&audit.states).then(|| scatter_figure(audit, &measures));
+    let mut figures: Vec<Figure> = over_sigma.into_iter().collect();
     figures.extend(predictor_figure(analysis));
     figures.extend(law_figure(LAWS, &name(&audit.subject), &[audit]));
     let text = |path: &str, text: String| OutputFile { path: path.into(), bytes: text.into_bytes() };
@@ -55,12 +56,13 @@ fn states(audit: &RiskAudit) -> Data {
         "true_risk",
     ];
     let mut data = Data::new("states", &columns);
+    let has_sigma = has_sigma(&audit.states);
     for audited in &audit.states {
         let (noise, law, point) = (audited.noise, audited.law, LawPoint::of(audited));
         data.rows.push(vec![
             json!(audited.state.episode),
             json!(audited.state.interaction),
-            json!(audited.state.sigma_abs),
+            json!(has_sigma.then_some(audited.state.sigma_abs)),
             json!(Predictor::QSpread.of(audited)),
             json!(noise.map(|noise| noise.q_noise)),
             json!(noise.map(|noise| noise.changed_share)),
@@ -95,13 +97,18 @@ pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
     let mut findings: Vec<String> = analysis.measures.iter().map(remark).collect();
     findings.extend(analysis.measures.last().and_then(noise_remark));
     findings.extend(analysis.laws.iter().flat_map(law_remarks));
-    if NOTABLE_SHARE <= analysis.same_sigma_share && 1 < analysis.states {
-        findings.push(format!(
-            "In {} of the states |σ| has one and the same value: the perturbation module is dead there, and σ carries no information.",
-            percent(analysis.same_sigma_share)
-        ));
-    }
+    findings.extend(same_sigma_remark(analysis));
     findings
+}
+
+/// A warning where σ is one number in many states.
+pub(super) fn same_sigma_remark(analysis: &RiskAnalysis) -> Option<String> {
+    let same = analysis.same_sigma.filter(|same| NOTABLE_SHARE <= same.share && 1 < analysis.states)?;
+    let reason = if same.is_dead { "the perturbation module is dead there, and σ" } else { "there σ" };
+    Some(format!(
+        "In {} of the states |σ| has one and the same value: {reason} carries no information about the state.",
+        percent(same.share)
+    ))
 }
 
 /// What the noise does, by the last measure: the true risk where it is known.
@@ -129,7 +136,7 @@ pub(super) fn law_remarks(laws: &NoiseLaws) -> Vec<String> {
             hundredths(law.sigma_ratio_median),
             scientific(law.q_noise_mean),
             scientific(law.q_noise_wanted),
-            hundredths(law.q_noise_variation)
+            hundredths(law.q_noise_relative_variation)
         ));
     }
     if let Some(fit) = laws.counts {
@@ -148,7 +155,12 @@ fn remark(measured: &MeasureAnalysis) -> String {
         RiskMeasure::RiskHarm => "the chance of a loss that the best action avoids",
         RiskMeasure::TrueRisk => "the true risk",
     };
-    let Some(rho) = measured.sigma.spearman else {
+    let Some(sigma) = measured.sigma else {
+        return format!(
+            "Of {of} nothing is said by σ, which this agent does not have: the other predictors stand in the table."
+        );
+    };
+    let Some(rho) = sigma.spearman else {
         return format!("No conclusion about {of}: σ or the risk is the same in all states.");
     };
     let verdict = match rho.interval {
@@ -220,7 +232,7 @@ fn table(analysis: &RiskAnalysis) -> Table {
             (Some(range), Some(p)) => format!("{} (p = {})", number_format::range(range), p_value(p)),
             _ => MISSING.into(),
         };
-        let shuffled = measured.shuffled;
+        let Some(shuffled) = measured.shuffled else { continue };
         let cells = [
             risk,
             "−|σ| shuffled",
@@ -345,9 +357,17 @@ mod tests {
 
     #[test]
     fn a_dead_module_is_mentioned() {
-        let rows: Vec<_> = (0..40).map(|i| (f64::from(i % 2), [0.0, 1.0], f64::from(i), 0.0, None)).collect();
-        let findings = remarks(&RiskAnalysis::of(&audit(&rows)));
-        assert!(findings.last().unwrap().starts_with("In 50 % of the states"), "{findings:?}");
+        let rows: Vec<_> =
+            (0..40).map(|i| (f64::from(i % 2 + 1), [0.0, f64::from(i)], f64::from(i), 0.0, None)).collect();
+        let mut audit = audit(&rows);
+        let last = |audit: &RiskAudit| remarks(&RiskAnalysis::of(audit)).pop().unwrap();
+        assert!(last(&audit).starts_with("In 50 % of the states |σ| has one and the same value: there σ carries"));
+        for audited in &mut audit.states {
+            let off =
+                sane_record::StateNoise { draws: 1, changed_share: 0.0, q_noise: 0.1, live_units_share: Some(0.0) };
+            audited.noise = Some(off);
+        }
+        assert!(last(&audit).contains("the perturbation module is dead there"), "{}", last(&audit));
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub(super) fn circle((x, y): (f32, f32), radius: f32) -> Vec<(f32, f32)> {
 /// Dots with intervals, a plot per measure of risk; none where no area can be computed.
 pub fn predictor_figure(analysis: &RiskAnalysis) -> Option<Figure> {
     let measured: Vec<&MeasureAnalysis> =
-        analysis.measures.iter().filter(|measured| measured.sigma.auc.is_some()).collect();
+        analysis.measures.iter().filter(|measured| measured.q_spread.auc.is_some()).collect();
     if measured.is_empty() {
         return None;
     }
@@ -132,7 +132,9 @@ pub fn predictor_figure(analysis: &RiskAnalysis) -> Option<Figure> {
 }
 
 fn predictor_rows(measured: &MeasureAnalysis) -> Vec<EstimateRow<'static>> {
-    let null = measured.shuffled.auc_range.map(|range| Estimate { point: 0.5, interval: Some(range) });
+    let null = measured
+        .shuffled
+        .map(|shuffled| shuffled.auc_range.map(|range| Estimate { point: 0.5, interval: Some(range) }));
     let colour = |predictor| match predictor {
         Predictor::MinusSigma => 1,
         Predictor::QSpread => 2,
@@ -141,7 +143,7 @@ fn predictor_rows(measured: &MeasureAnalysis) -> Vec<EstimateRow<'static>> {
     let of_prediction =
         |named: &NamedPrediction| (named.predictor.name(), named.prediction.auc, colour(named.predictor));
     let mut rows: Vec<_> = measured.predictions().iter().map(of_prediction).collect();
-    rows.push(("−|σ| shuffled", null, 3));
+    rows.extend(null.map(|null| ("−|σ| shuffled", null, 3)));
     let row = |(label, estimate, colour)| {
         let paint = Paint::Colour(colour);
         EstimateRow { label, estimate, interval_paint: paint, dot_paint: paint, marker: Marker::Circle }

@@ -11,18 +11,20 @@ pub fn name(subject: &RiskSubject) -> String {
 /// The evaluated policy in a sentence.
 pub fn policy(subject: &RiskSubject) -> String {
     let noise = if subject.noise == "on" { "with its noise" } else { "without noise" };
+    let sigmas = if subject.sigma.max_abs == 0.0 {
+        "It has no σ(s).".to_owned()
+    } else {
+        let [mean, low, high] = [subject.sigma.mean_abs, subject.sigma.min_abs, subject.sigma.max_abs].map(sigma);
+        format!("|σ| there: mean {mean}, from {low} to {high}.")
+    };
     format!(
-        "{} after {} interactions of training, played {noise} for {} interactions ({} episode{}, start seed {}). |σ| \
-         there: mean {}, from {} to {}.",
+        "{} after {} interactions of training, played {noise} for {} interactions ({} episode{}, start seed {}). {sigmas}",
         name(subject),
         grouped(subject.trained_interactions),
         grouped(subject.interactions),
         grouped(subject.episodes),
         if subject.episodes == 1 { "" } else { "s" },
         subject.start_seed,
-        sigma(subject.sigma.mean_abs),
-        sigma(subject.sigma.min_abs),
-        sigma(subject.sigma.max_abs),
     )
 }
 

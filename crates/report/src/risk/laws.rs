@@ -86,7 +86,7 @@ pub struct SigmaLaw {
     pub q_noise_wanted: f64,
     /// Standard deviation of (noise of Q ÷ √(λk₂/2)) over the states, divided by its mean: 0 where the noise of Q is what was
     /// asked for in every state alike.
-    pub q_noise_variation: f64,
+    pub q_noise_relative_variation: f64,
 }
 
 impl NoiseLaws {
@@ -117,7 +117,7 @@ fn sigma_law(points: &[LawPoint]) -> Option<SigmaLaw> {
         fit: linear_fit(&row(&|(_, balance, _)| balance.ln()), &row(&|(point, ..)| 2.0 * point.sigma.ln())),
         q_noise_mean: mean(&row(&|(point, ..)| noise(point))),
         q_noise_wanted: mean(&row(&|(point, ..)| wanted(point))),
-        q_noise_variation: sample_std(&relative).unwrap_or(0.0) / mean(&relative),
+        q_noise_relative_variation: sample_std(&relative).unwrap_or(0.0) / mean(&relative),
     })
 }
 
@@ -157,7 +157,7 @@ pub(super) mod tests {
         assert!((law.sigma_ratio_median - 1.0).abs() < 1e-12 && (law.r_squared.unwrap() - 1.0).abs() < 1e-12);
         let fit = law.fit.unwrap();
         assert!((fit.slope + 1.0).abs() < 1e-9 && fit.intercept.abs() < 1e-9);
-        assert!((law.q_noise_mean / law.q_noise_wanted - 1.0).abs() < 0.01 && law.q_noise_variation < 0.01);
+        assert!((law.q_noise_mean / law.q_noise_wanted - 1.0).abs() < 0.01 && law.q_noise_relative_variation < 0.01);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the noise for each agent. An agent is one name with one set of settings; its runs differ by their seeds.
 
 use super::analysis::{MeasureAnalysis, NamedPrediction, Prediction, Predictor, RiskAnalysis, RiskMeasure};
-use super::audit::law_remarks;
+use super::audit::{law_remarks, same_sigma_remark};
 use super::law_figure::{LAWS, law_figure};
 use super::laws::{NoiseLaws, law_points};
 use crate::agent::{Look, label, paper_position};
@@ -69,6 +69,12 @@ impl AuditedAgent {
     /// The AUC of a predictor over seeds.
     pub fn auc(&self, measure: RiskMeasure, predictor: Predictor) -> Option<Estimate> {
         self.over_seeds(&|run| prediction(run, measure, predictor)?.auc.map(|auc| auc.point))
+    }
+
+    /// Seeds in which the AUC of a predictor can be computed: those with states of both kinds.
+    fn seeds_with_auc(&self, measure: RiskMeasure, predictor: Predictor) -> usize {
+        let has_auc = |run: &&AuditedRun| prediction(run, measure, predictor).is_some_and(|found| found.auc.is_some());
+        self.runs.iter().filter(has_auc).count()
     }
 
     /// Its rank correlation with the risk over seeds.
@@ -160,6 +166,7 @@ impl SeedAudits {
     pub fn findings(&self) -> Vec<String> {
         let mut findings: Vec<String> = self.agents.iter().map(finding).collect();
         findings.extend(self.agents.iter().flat_map(law_findings));
+        findings.extend(self.agents.iter().flat_map(same_sigma_findings));
         if !self.set_aside.is_empty() {
             findings.push(format!("{} not audited.", counted(self.set_aside.len(), "run")));
         }
@@ -187,7 +194,7 @@ impl SeedAudits {
         let mut data = Data::new("audit", &columns);
         for (agent, measure, predictor) in self.cells() {
             let mut row = vec![json!(agent.world), json!(agent.label), json!(measure), json!(predictor)];
-            row.push(json!(agent.runs.len()));
+            row.push(json!(agent.seeds_with_auc(measure, predictor)));
             for estimate in [agent.auc(measure, predictor), agent.spearman(measure, predictor)] {
                 let end = |i: usize| json!(estimate.and_then(|estimate| estimate.interval).map(|ends| ends[i]));
                 row.extend([json!(estimate.map(|estimate| estimate.point)), end(0), end(1)]);
@@ -250,7 +257,7 @@ impl SeedAudits {
                 json!(run.audit.subject.seed),
                 json!(run.audit.states.len()),
                 json!(run.audit.subject.sigma.mean_abs),
-                json!(run.analysis.same_sigma_share),
+                json!(run.analysis.same_sigma.map(|same| same.share)),
                 json!(noise.and_then(|noise| noise.changed_share_risky)),
                 json!(noise.and_then(|noise| noise.changed_share_other)),
                 json!(noise.map(|noise| noise.q_noise_mean)),
@@ -311,14 +318,15 @@ impl SeedAudits {
             columns,
             notes: vec![
                 "AUC: probability that a risky state ranks above another one by the predictor; ½ is chance. In brackets: 95 % \
-                 interval over seeds, by bootstrap; none with a single seed."
+                 interval over seeds, by bootstrap; none with a single seed. Seeds: those whose states are of both kinds."
                     .into(),
             ],
             ..Table::default()
         };
         for agent in agents {
             for measure in agent.measures() {
-                let mut cells = vec![agent.label.clone(), agent.runs.len().to_string(), measure.short_name().into()];
+                let seeds = agent.seeds_with_auc(measure, Predictor::QSpread).to_string();
+                let mut cells = vec![agent.label.clone(), seeds, measure.short_name().into()];
                 cells.extend(Predictor::ALL.map(|predictor| with_interval(agent.auc(measure, predictor))));
                 table.push(cells);
             }
@@ -412,9 +420,13 @@ fn primary(run: &AuditedRun) -> Option<&MeasureAnalysis> {
 }
 
 fn finding(agent: &AuditedAgent) -> String {
-    let seeds = counted(agent.runs.len(), "seed");
+    let all = counted(agent.runs.len(), "seed");
     let Some(measured) = agent.runs.first().and_then(primary) else {
-        return format!("{}, {}, {seeds}: no state was measured.", agent.world, agent.label);
+        return format!("{}, {}, {all}: no state was measured.", agent.world, agent.label);
+    };
+    let seeds = match agent.seeds_with_auc(measured.measure, Predictor::QSpread) {
+        known if known == agent.runs.len() => all,
+        known => format!("{known} of {all} (in the others all states are equally risky)"),
     };
     let named = |NamedPrediction { predictor, .. }: &NamedPrediction| {
         let auc = agent.auc(measured.measure, *predictor)?;
@@ -428,6 +440,14 @@ fn finding(agent: &AuditedAgent) -> String {
 fn law_findings(agent: &AuditedAgent) -> Vec<String> {
     let who = format!("{}, {}, states of all seeds: ", agent.world, agent.label);
     agent.laws().iter().flat_map(law_remarks).map(|remark| format!("{who}{remark}")).collect()
+}
+
+fn same_sigma_findings(agent: &AuditedAgent) -> Vec<String> {
+    let of_run = |run: &AuditedRun| {
+        let remark = same_sigma_remark(&run.analysis)?;
+        Some(format!("{}, {}, seed {}: {remark}", agent.world, agent.label, run.audit.subject.seed))
+    };
+    agent.runs.iter().filter_map(of_run).collect()
 }
 
 /// `0.83 (0.79 to 0.88)`.

@@ -357,16 +357,14 @@ impl Expansion<'_> {
             own.map(|variant| (&variant.set, Owner::Variant)).into_iter().chain([(&self.file.set, Owner::Suite)]);
         for (set, owner) in sets {
             for key in flatten_table(set).into_keys() {
-                let is_it = match error {
-                    ConfigError::OutOfRange { key: named, .. } => *named == key,
-                    _ => is_refused_alone(base, set, &key),
-                };
-                if is_it {
+                let is_cause = error.key().map_or_else(|| is_refused_alone(base, set, &key), |named| named == key);
+                if is_cause {
                     return self.setting_path(&key, owner);
                 }
             }
         }
-        if self.owner.is_some() { self.table() } else { vec!["set".into()] }
+        // None of the settings: the agent itself.
+        if self.owner.is_some() { self.table() } else { vec!["agents".into()] }
     }
 
     fn id(&self, game: &str, agent: &str, seed: u64) -> String {
@@ -513,6 +511,13 @@ pub(crate) mod tests {
         check_refused(&format!("{SMALL}[set]\nseed = 3\n"), "s.toml:7: seed is not for `set`");
         let epsilon = "[set]\nlearner.gamma = 0.9\nlearner.exploration.epsilon.last = 0.1\n";
         check_refused(&format!("{SMALL}{epsilon}"), "s.toml:8: ");
+        let share = "[set]\nlearner.exploration.q_noise_unit = 'share'\nlearner.exploration.q_noise = 1.2\n";
+        let of = |agent: &str| SMALL.replace("'sane', 'q-sane'", agent);
+        check_refused(
+            &format!("{}{share}", of("'sane-elbo'")),
+            "s.toml:8: learner.exploration.q_noise = 1.2 is not possible",
+        );
+        check_refused(&format!("{}[set]\nlearner.gamma = 0.9\n", of("'oracle'")), "s.toml:4: ");
         check_refused(&format!("{SMALL}[evaluation]\nnoise = 'loud'\n"), "s.toml:7: unknown variant `loud`");
         check_refused(&SMALL.replace("small", "../small"), "s.toml:1: the name \"../small\"");
     }

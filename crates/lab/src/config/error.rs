@@ -56,6 +56,17 @@ pub enum ConfigError {
     BuiltInWorld(Box<MinigameError>),
 }
 
+impl ConfigError {
+    /// The key whose value is out of its range.
+    pub fn key(&self) -> Option<String> {
+        match self {
+            Self::OutOfRange { key, .. } => Some((*key).to_owned()),
+            Self::Learner(AgentError::OutOfRange { key, .. }) => Some(format!("learner.{key}")),
+            _ => None,
+        }
+    }
+}
+
 /// The agent names a key within its own settings; in a run's configuration they stand below `learner`.
 fn of_learner(error: &AgentError) -> String {
     match error {

@@ -3,7 +3,6 @@
 
 use super::dotted::{flatten_table, merge_tables, table_of_one, value_at};
 use super::{ConfigError, RunConfig, keys};
-use sane_agent::AgentError;
 use sane_env::closest_name;
 use sane_stats::number_format::parse_count;
 use std::collections::BTreeMap;
@@ -164,11 +163,7 @@ impl Layers {
 
     /// A value out of range, with the line of the file that gives it, if a file does.
     fn at_its_place(&self, error: ConfigError) -> ConfigError {
-        let key = match &error {
-            ConfigError::OutOfRange { key, .. } => (*key).to_owned(),
-            ConfigError::Learner(AgentError::OutOfRange { key, .. }) => format!("learner.{key}"),
-            _ => return error,
-        };
+        let Some(key) = error.key() else { return error };
         let owner = self.layers.iter().rev().find(|layer| value_at(&layer.table, &key).is_some());
         match owner.filter(|layer| layer.text.is_some()) {
             Some(layer) => ConfigError::At { place: layer.place_of(&key), source: Box::new(error) },

@@ -49,7 +49,7 @@ impl ElboVariant for WeightedByVisits {
     const SETTINGS: &'static [Setting] = &[
         Setting {
             key: "counts",
-            meaning: "sane-counts: what is counted: features (SimHash of h(s)) or states (exact, in small worlds)",
+            meaning: "sane-counts: what is counted: features (SimHash of h(s)) or states (a hash of the whole state)",
         },
         Setting { key: "hash_bits", meaning: "sane-counts: bits of a hash, 4 to 24; 2^bits counters are kept" },
         Setting { key: "noise_at_visits", meaning: "sane-counts: visits after which the noise of Q is q_noise" },

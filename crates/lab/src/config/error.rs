@@ -62,6 +62,7 @@ impl ConfigError {
         match self {
             Self::OutOfRange { key, .. } => Some((*key).to_owned()),
             Self::Learner(AgentError::OutOfRange { key, .. }) => Some(format!("learner.{key}")),
+            Self::Learner(AgentError::ShareOfActions { .. }) => Some("learner.exploration.q_noise".into()),
             _ => None,
         }
     }
@@ -70,7 +71,7 @@ impl ConfigError {
 /// The agent names a key within its own settings; in a run's configuration they stand below `learner`.
 fn of_learner(error: &AgentError) -> String {
     match error {
-        AgentError::OutOfRange { .. } => format!("learner.{error}"),
+        AgentError::OutOfRange { .. } | AgentError::ShareOfActions { .. } => format!("learner.{error}"),
         _ => format!("learner: {error}"),
     }
 }

@@ -94,7 +94,10 @@ const NOTABLE_SHARE: f64 = 0.1;
 
 /// The findings, in sentences.
 pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
-    let mut findings: Vec<String> = analysis.measures.iter().map(remark).collect();
+    let mut findings: Vec<String> = analysis.measures.iter().filter_map(remark).collect();
+    if analysis.measures.iter().all(|measured| measured.sigma.is_none()) {
+        findings.push("This agent has no σ(s); how well other numbers tell risky states is in the table.".into());
+    }
     findings.extend(analysis.measures.last().and_then(noise_remark));
     findings.extend(analysis.laws.iter().flat_map(law_remarks));
     findings.extend(same_sigma_remark(analysis));
@@ -149,19 +152,15 @@ pub(super) fn law_remarks(laws: &NoiseLaws) -> Vec<String> {
     remarks
 }
 
-fn remark(measured: &MeasureAnalysis) -> String {
+/// What σ says about a risk; none for agents without σ(s).
+fn remark(measured: &MeasureAnalysis) -> Option<String> {
     let of = match measured.measure {
         RiskMeasure::RiskReturn => "the return that a random action loses",
         RiskMeasure::RiskHarm => "the chance of a loss that the best action avoids",
         RiskMeasure::TrueRisk => "the true risk",
     };
-    let Some(sigma) = measured.sigma else {
-        return format!(
-            "Of {of} nothing is said by σ, which this agent does not have: the other predictors stand in the table."
-        );
-    };
-    let Some(rho) = sigma.spearman else {
-        return format!("No conclusion about {of}: σ or the risk is the same in all states.");
+    let Some(rho) = measured.sigma?.spearman else {
+        return Some(format!("No conclusion about {of}: σ or the risk is the same in all states."));
     };
     let verdict = match rho.interval {
         Some([low, _]) if 0.0 < low => "low |σ| goes with high risk, as the paper says",
@@ -178,7 +177,7 @@ fn remark(measured: &MeasureAnalysis) -> String {
         Some(_) => " Whether σ or the spread of Q separates risky states better is undecided.",
         None => "",
     };
-    format!("By {of}, {verdict}: rank correlation of −|σ| with it {}.{beside}", estimate(Some(rho)))
+    Some(format!("By {of}, {verdict}: rank correlation of −|σ| with it {}.{beside}", estimate(Some(rho))))
 }
 
 /// `0.31 (0.12 to 0.48)`.

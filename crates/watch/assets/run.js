@@ -180,7 +180,7 @@ export class RunView {
       last.epsilon !== undefined ? ["ε", number(last.epsilon), "chance of a random action"] : null,
       last.effective_exploration_share !== undefined ? ["Explores", percent(last.effective_exploration_share), "actions changed by noise or chance"] : null,
       last.loss_mean !== undefined ? ["Loss", number(last.loss_mean), "mean of the last interval"] : null,
-      last.module ? ["Live units of σ", percent(last.module.live_units_share), "units of its σ network that react"] : null,
+      last.module && this.hasModule ? ["Live units of σ", percent(last.module.live_units_share), "units of its σ network that react"] : null,
       dead !== undefined && dead !== null ? ["States without σ(s)", percent(dead) + (0.5 < dead ? " ⚠" : ""), "where σ is the same constant"] : null,
       history.resident_bytes ? ["Memory", bytes(history.resident_bytes), "of its process"] : null,
       history.started ? ["Parameters", count(history.started.parameters), "trainable numbers of its network"] : null,

@@ -46,7 +46,10 @@ pub fn run(args: Args, output: &Output) -> Outcome {
             Ok(run) => runs.push(run),
             Err(error) => {
                 let folder = folder.display().to_string();
-                let reason = error.to_string().trim_start_matches(&format!("{folder}: ")).to_owned();
+                let reason = match error {
+                    ReportError::Unusable { reason, .. } => reason,
+                    error => error.to_string(),
+                };
                 set_aside.push(SetAside { folder, reason });
             }
         }
@@ -54,7 +57,11 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     }
     bar.finish_and_clear();
     if let (true, Some(first)) = (runs.is_empty(), set_aside.first()) {
-        return Err(ReportError::NoneUsable { count: set_aside.len(), first: first.reason.clone() }.into());
+        return Err(ReportError::NoneUsable {
+            count: set_aside.len(),
+            first: format!("{}: {}", first.folder, first.reason),
+        }
+        .into());
     }
     for run in &set_aside {
         output.note(format!("set aside: {}: {}", run.folder, run.reason));

@@ -151,6 +151,12 @@ impl RiskMeasure {
             Self::TrueRisk => audited.state.true_risk,
         }
     }
+
+    /// The risks of all states, if there are any and each is known.
+    fn of_all(self, states: &[AuditedState]) -> Option<Vec<f64>> {
+        let risk: Option<Vec<f64>> = states.iter().map(|audited| self.of(audited)).collect();
+        risk.filter(|risk| !risk.is_empty())
+    }
 }
 
 impl Predictor {
@@ -205,15 +211,24 @@ impl RiskAnalysis {
         let clusters = clusters(&audit.states);
         let measures = [RiskMeasure::RiskReturn, RiskMeasure::RiskHarm, RiskMeasure::TrueRisk]
             .into_iter()
-            .filter_map(|measure| {
-                let risk: Option<Vec<f64>> = audit.states.iter().map(|audited| measure.of(audited)).collect();
-                Some(analyse(measure, &risk.filter(|risk| !risk.is_empty())?, &audit.states, &clusters))
-            })
+            .filter_map(|measure| Some(analyse(measure, &measure.of_all(&audit.states)?, &audit.states, &clusters)))
             .collect();
         let same_sigma = SameSigma::of(&audit.states);
         let laws = NoiseLaws::of(&law_points(audit));
         Self { states: audit.states.len(), stretches: clusters.len(), same_sigma, laws, measures }
     }
+
+    /// The measure that comes closest to the truth: the true risk where the world knows it, else the return lost.
+    pub fn primary(&self) -> Option<&MeasureAnalysis> {
+        let of = |measure| self.measures.iter().find(|measured| measured.measure == measure);
+        of(RiskMeasure::TrueRisk).or_else(|| of(RiskMeasure::RiskReturn))
+    }
+}
+
+/// Which of the states of one audit are risky by the primary measure.
+pub(super) fn risky_states(states: &[AuditedState]) -> Vec<bool> {
+    let by = |measure: RiskMeasure| Some(risky(measure, &measure.of_all(states)?));
+    by(RiskMeasure::TrueRisk).or_else(|| by(RiskMeasure::RiskReturn)).unwrap_or_else(|| vec![false; states.len()])
 }
 
 fn analyse(measure: RiskMeasure, risk: &[f64], states: &[AuditedState], clusters: &[Vec<usize>]) -> MeasureAnalysis {
@@ -428,6 +443,28 @@ pub(super) mod tests {
         let noise = by_truth.noise.unwrap();
         assert_eq!((noise.changed_share_risky, noise.changed_share_other), (Some(0.0), Some(0.25)));
         assert!((noise.q_noise_mean - 0.07).abs() < 1e-12 && noise.q_noise_variation < 1e-9);
+    }
+
+    #[test]
+    fn the_return_lost_is_the_primary_risk_where_the_truth_is_not_known() {
+        let known = as_the_paper_expects(100);
+        assert_eq!(RiskAnalysis::of(&known).primary().unwrap().measure, RiskMeasure::TrueRisk);
+        assert_eq!(risky_states(&known.states).iter().filter(|&&is_risky| is_risky).count(), 50);
+        let mut unknown = known;
+        for audited in &mut unknown.states {
+            audited.state.true_risk = None;
+            // The chance of a loss is highest where the return lost is lowest.
+            audited.risk_harm = 1.0 - audited.risk_return;
+            let changed_share = if 0.75 <= audited.risk_return { 0.1 } else { 0.4 };
+            audited.noise = Some(StateNoise { draws: 10, changed_share, q_noise: 0.07, live_units_share: None });
+        }
+        let analysis = RiskAnalysis::of(&unknown);
+        assert_eq!(analysis.primary().unwrap().measure, RiskMeasure::RiskReturn);
+        let risky: Vec<bool> = unknown.states.iter().map(|audited| 0.75 <= audited.risk_return).collect();
+        assert_eq!(risky_states(&unknown.states), risky);
+        let said = crate::risk::remarks(&analysis).join(" ");
+        let expected = "in 10 % of the draws in states that are risky by the return that a random action loses and in 40 % elsewhere";
+        assert!(said.contains(expected), "{said}");
     }
 
     #[test]

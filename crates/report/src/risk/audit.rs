@@ -98,7 +98,7 @@ pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
     if analysis.measures.iter().all(|measured| measured.sigma.is_none()) {
         findings.push("This agent has no σ(s); how well other numbers tell risky states is in the table.".into());
     }
-    findings.extend(analysis.measures.last().and_then(noise_remark));
+    findings.extend(analysis.primary().and_then(noise_remark));
     findings.extend(analysis.laws.iter().flat_map(law_remarks));
     findings.extend(same_sigma_remark(analysis));
     findings
@@ -114,14 +114,15 @@ pub(super) fn same_sigma_remark(analysis: &RiskAnalysis) -> Option<String> {
     ))
 }
 
-/// What the noise does, by the last measure: the true risk where it is known.
+/// What the noise does in risky states and elsewhere.
 fn noise_remark(measured: &MeasureAnalysis) -> Option<String> {
     let noise = measured.noise?;
     let share = |share: Option<f64>| share.map_or_else(|| MISSING.into(), percent);
     Some(format!(
-        "The noise changes the action in {} of the draws in risky states and in {} elsewhere; it moves Q by {} on average \
-         over the states, with a coefficient of variation of {}.",
+        "The noise changes the action in {} of the draws in states that are risky by {} and in {} elsewhere; it moves Q by {} on \
+         average over the states, with a coefficient of variation of {}.",
         share(noise.changed_share_risky),
+        in_words(measured.measure),
         share(noise.changed_share_other),
         scientific(noise.q_noise_mean),
         hundredths(noise.q_noise_variation)
@@ -152,13 +153,17 @@ pub(super) fn law_remarks(laws: &NoiseLaws) -> Vec<String> {
     remarks
 }
 
-/// What σ says about a risk; none for agents without σ(s).
-fn remark(measured: &MeasureAnalysis) -> Option<String> {
-    let of = match measured.measure {
+fn in_words(measure: RiskMeasure) -> &'static str {
+    match measure {
         RiskMeasure::RiskReturn => "the return that a random action loses",
         RiskMeasure::RiskHarm => "the chance of a loss that the best action avoids",
         RiskMeasure::TrueRisk => "the true risk",
-    };
+    }
+}
+
+/// What σ says about a risk; none for agents without σ(s).
+fn remark(measured: &MeasureAnalysis) -> Option<String> {
+    let of = in_words(measured.measure);
     let Some(rho) = measured.sigma?.spearman else {
         return Some(format!("No conclusion about {of}: σ or the risk is the same in all states."));
     };

@@ -1,7 +1,7 @@
 //! The figure of the laws: a point per state, the line of the law, the line through the points. Its texts keep to the glyphs
 //! of the embedded font, which has no subscripts: k stands for k₂.
 
-use super::analysis::{HIGH_TRUE_RISK, Predictor};
+use super::analysis::{Predictor, risky_states};
 use super::audit_figures::circle;
 use super::laws::{LawPoint, NoiseLaws, law_points};
 use crate::Figure;
@@ -30,11 +30,8 @@ struct Drawn {
 
 /// The laws on the states of these audits, of one agent in one world; none where no noise was drawn and no law applies.
 pub fn law_figure(file: &str, who: &str, audits: &[&RiskAudit]) -> Option<Figure> {
-    let points: Vec<(LawPoint, bool)> = audits
-        .iter()
-        .flat_map(|audit| &audit.states)
-        .filter_map(|audited| Some((LawPoint::of(audited)?, is_risky(audited))))
-        .collect();
+    let points: Vec<(LawPoint, bool)> =
+        marked(audits).filter_map(|(audited, is_risky)| Some((LawPoint::of(audited)?, is_risky))).collect();
     let laws = NoiseLaws::of(&audits.iter().flat_map(|audit| law_points(audit)).collect::<Vec<_>>());
     let panels: Vec<Drawn> = [
         laws.and_then(|laws| sigma_panel(&points, &laws)),
@@ -55,7 +52,8 @@ pub fn law_figure(file: &str, who: &str, audits: &[&RiskAudit]) -> Option<Figure
     );
     panels.iter().enumerate().for_each(|(i, drawn)| draw(&mut scene, drawn, (8.0 + i as f32 * PANEL.0, 8.0)));
     let caption = format!(
-        "{who}. Each point is a state, orange where it is risky. Dashed: the law, nothing fitted; solid: least squares, with its slope and R². \
+        "{who}. Each point is a state, orange where it is risky (where the true risk is not known, the quarter in which a random action \
+         loses most). Dashed: the law, nothing fitted; solid: least squares, with its slope and R². \
          V is the variance of Q that σ = 1 would give, λk₂ the weight of the KL term: σ² should be 1/(1 + 2V/(λk₂)), the \
          noise of Q the size that follows from it, and with a count-weighted bound it should fall with a slope of −½. \
          P(flip) is the share of draws that change the action."
@@ -63,8 +61,9 @@ pub fn law_figure(file: &str, who: &str, audits: &[&RiskAudit]) -> Option<Figure
     Some(Figure { name: file.into(), caption, scene })
 }
 
-fn is_risky(audited: &AuditedState) -> bool {
-    audited.state.true_risk.is_some_and(|risk| HIGH_TRUE_RISK <= risk)
+/// All states, with whether they are risky among those of their run.
+fn marked<'a>(audits: &[&'a RiskAudit]) -> impl Iterator<Item = (&'a AuditedState, bool)> {
+    audits.iter().flat_map(|audit| audit.states.iter().zip(risky_states(&audit.states)))
 }
 
 /// σ² against what the law says; without a KL term against V alone.
@@ -133,12 +132,12 @@ fn counts_panel(points: &[(LawPoint, bool)], laws: &NoiseLaws) -> Option<Drawn> 
 
 /// What the noise does where action values differ: the gap in units of the noise decides.
 fn flip_panel(audits: &[&RiskAudit]) -> Option<Drawn> {
-    let of_state = |audited: &AuditedState| {
+    let of_state = |(audited, is_risky): (&AuditedState, bool)| {
         let noise = audited.noise?;
         let ratio = Predictor::QSpread.of(audited)? / noise.q_noise;
-        (0.0 < ratio && ratio.is_finite()).then(|| (ratio.log10(), noise.changed_share, is_risky(audited)))
+        (0.0 < ratio && ratio.is_finite()).then(|| (ratio.log10(), noise.changed_share, is_risky))
     };
-    let points: Vec<_> = audits.iter().flat_map(|audit| &audit.states).filter_map(of_state).collect();
+    let points: Vec<_> = marked(audits).filter_map(of_state).collect();
     (!points.is_empty()).then(|| Drawn {
         title: "P(flip) over the gap".into(),
         x: "log10(spread of Q / noise of Q)",

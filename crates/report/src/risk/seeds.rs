@@ -414,9 +414,8 @@ impl SeedAudits {
 
 const TITLE: &str = "Is low σ high risk? Over seeds";
 
-/// The measure that comes closest to the truth: the true risk where the world knows it, else the return lost.
 fn primary(run: &AuditedRun) -> Option<&MeasureAnalysis> {
-    measured(run, RiskMeasure::TrueRisk).or_else(|| measured(run, RiskMeasure::RiskReturn))
+    run.analysis.primary()
 }
 
 fn finding(agent: &AuditedAgent) -> String {

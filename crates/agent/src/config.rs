@@ -69,6 +69,16 @@ impl AgentConfig {
         Some(Self { exploration, network: NetworkSpec::for_world(world), ..Self::default() })
     }
 
+    /// Its perturbation module with half as many units as the last hidden layer of the network, the paper's proportion (256 beside
+    /// 512); an agent without a module stays as it is.
+    #[must_use]
+    pub fn with_module_of_half_the_width(mut self) -> Self {
+        if let (Some(module), Some(width)) = (self.exploration.module_mut(), self.network.hidden.last()) {
+            module.hidden = vec![width.div_ceil(2)];
+        }
+        self
+    }
+
     /// The probability of an action that ignores the network, after `now` interactions; none where there is no such action.
     pub fn epsilon(&self, now: AgentSteps) -> Option<f32> {
         let of_start = (!self.random_start.is_none()).then(|| self.random_start.epsilon(now));

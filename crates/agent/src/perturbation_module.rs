@@ -304,15 +304,14 @@ impl PerturbationModule {
         }
     }
 
-    /// Share of the states in which some hidden layer is off as a whole, so that σ no longer follows the state there: it
-    /// has the value that the biases behind that layer give.
+    /// Share of the states in which σ no longer follows the state: some hidden layer is off as a whole, so that σ has the
+    /// value that the biases behind that layer give, or σ is at the floor of its form.
     fn dead_states_share(&self) -> f32 {
-        if self.settings.activation != ModuleActivation::Relu {
-            return 0.0;
-        }
-        let hidden = &self.y[..self.y.len() - 1];
-        let is_dead = |i: usize| hidden.iter().any(|layer| layer.row(i).iter().all(|y| *y <= 0.0));
-        let states = self.sigma.rows();
-        (0..states).filter(|&i| is_dead(i)).count() as f32 / states.max(1) as f32
+        let (form, can_die) = (self.settings.sigma, self.settings.activation == ModuleActivation::Relu);
+        let (output, hidden) = self.y.split_last().expect("a module has an output layer");
+        let is_off = |i: usize| can_die && hidden.iter().any(|layer| layer.row(i).iter().all(|y| *y <= 0.0));
+        let is_at_floor = |i: usize| output.row(i).iter().all(|u| form.floor() == Some(form.sigma(*u)));
+        let states = output.rows();
+        (0..states).filter(|&i| is_off(i) || is_at_floor(i)).count() as f32 / states.max(1) as f32
     }
 }

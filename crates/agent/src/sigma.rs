@@ -43,6 +43,15 @@ impl SigmaForm {
         }
     }
 
+    /// The smallest σ of this form, which it has where the output is so far below zero that σ no longer follows it.
+    pub(crate) fn floor(self) -> Option<f32> {
+        match self {
+            Self::Linear => None,
+            Self::Softplus => Some(0.0),
+            Self::Positive => Some(SMALLEST_SIGMA),
+        }
+    }
+
     /// The output u that gives this σ.
     pub(crate) fn output_of(self, sigma: f32) -> f32 {
         let inverse = |positive: f32| SOFTPLUS_SHIFT + libm::log(libm::expm1(f64::from(positive))) as f32;
@@ -95,7 +104,8 @@ pub struct SigmaStats {
     pub negative_share: f32,
     /// Share of the module's hidden units that are active for at least one state; 1 where there are none.
     pub live_units_share: f32,
-    /// Share of the states in which the module is off, so that σ is the same in all of them; 0 where there is no module.
+    /// Share of the states in which the module is off or σ at its floor, so that it is the same in all of them; 0 where there
+    /// is no module.
     pub dead_states_share: f32,
 }
 

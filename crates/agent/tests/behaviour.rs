@@ -5,7 +5,8 @@ mod oracle;
 use oracle::{learner, random_batch, small_network, world};
 use sane_agent::{
     ActMode, AgentConfig, AgentError, ConvSpec, EpsGreedy, Exploration, LearnError, Learner, LinearSchedule,
-    NetworkSpec, ParameterCounts, Policy, QNoiseUnit, RandomStart, SaneConstant, SaneFixed, Thompson, catalogue,
+    ModuleActivation, NetworkSpec, ParameterCounts, Policy, QNoiseUnit, RandomStart, SaneConstant, SaneFixed, Thompson,
+    catalogue,
 };
 use sane_env::{AgentSteps, EnvSpec, FrameSpace, Stream};
 
@@ -191,6 +192,24 @@ fn a_dead_module_is_detected() {
     learner.import(&tensors).unwrap();
     let dead = sigma(&mut learner);
     assert!(dead.is_dead() && dead.spread_abs == 0.0 && dead.dead_states_share == 1.0, "{dead:?}");
+}
+
+#[test]
+fn states_in_which_sigma_is_at_its_floor_are_counted_though_all_units_live() {
+    let world = small_world();
+    let mut config = named("sane-elbo");
+    config.exploration.module_mut().unwrap().activation = ModuleActivation::Tanh;
+    let mut learner = learner(&config, &world, 5);
+    let batch = random_batch(&world, 16, &mut Stream::named(5, "states"));
+    let mut sigma_with_output_at = |bias: f32| {
+        let mut tensors = learner.export();
+        tensors.iter_mut().find(|tensor| tensor.name == "sigma2.bias").unwrap().values.fill(bias);
+        learner.import(&tensors).unwrap();
+        learner.learn(&batch, &mut Stream::named(6, "noise")).unwrap().sigma.unwrap()
+    };
+    assert_eq!(sigma_with_output_at(0.0).dead_states_share, 0.0);
+    let low = sigma_with_output_at(-200.0);
+    assert!(!low.is_dead() && low.live_units_share == 1.0 && low.dead_states_share == 1.0, "{low:?}");
 }
 
 #[test]

@@ -265,7 +265,8 @@ fn minatar(paper: RunConfig) -> RunConfig {
     config.replay = ReplayConfig { capacity: 100_000, rewards: RewardForm::Raw };
     config.record.checkpoint_interval = AgentSteps(250_000);
     config.learner.optimiser = AdamConfig { learning_rate: 2.5e-4, epsilon: 0.01, ..config.learner.optimiser };
-    with_module_of_half_the_width(config)
+    config.learner = config.learner.with_module_of_half_the_width();
+    config
 }
 
 /// bsuite's 10,000 episodes with a learner of the size of its DQN.
@@ -296,7 +297,8 @@ fn deep_sea(paper: RunConfig, world: &str) -> Result<RunConfig, ConfigError> {
     config.record.interval = episodes(100);
     config.record.checkpoint_interval = episodes(2_500);
     config.learner.optimiser.learning_rate = 5e-4;
-    Ok(with_module_of_half_the_width(config))
+    config.learner = config.learner.with_module_of_half_the_width();
+    Ok(config)
 }
 
 /// As MinAtar, but shorter, and with the paper's ε in the divisor, with which every agent learns to drive
@@ -357,15 +359,6 @@ fn gym(paper: RunConfig) -> RunConfig {
 
 fn with_profile(mut config: RunConfig, profile: Profile) -> RunConfig {
     config.world.profile = profile;
-    config
-}
-
-/// The paper's proportion, 256 units beside 512; agents without a module stay as they are.
-fn with_module_of_half_the_width(mut config: RunConfig) -> RunConfig {
-    if let (Some(module), Some(width)) = (config.learner.exploration.module_mut(), config.learner.network.hidden.last())
-    {
-        module.hidden = vec![width.div_ceil(2)];
-    }
     config
 }
 

@@ -21,7 +21,7 @@ Examples:
   sane bench engine --threads 1 --preset minatar --agents eps-greedy,sane
   sane bench engine --kernel portable --json
 
-The batch size is 32, with 6 actions. GFLOP/s count the products of a step by their definition (two forward passes, \
+The batch size is 32, with 6 actions; a perturbation module has half as many units as the network's dense layer. GFLOP/s count the products of a step by their definition (two forward passes, \
 gradients of weights and of all activations but the observation); noise, optimiser and everything else are overhead. \
 Convolutions by Winograd's method need fewer multiplications than are counted. Actions are selected on one thread.";
 
@@ -60,7 +60,8 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         return Err(Failure::usage("--seconds must be between 0 and 600"));
     }
     let world = preset_world(&args.preset, ACTIONS)?;
-    let configs = args.agents.iter().map(|name| named_agent(name, &world)).collect::<Result<Vec<_>, _>>()?;
+    let config = |name: &String| named_agent(name, &world).map(AgentConfig::with_module_of_half_the_width);
+    let configs = args.agents.iter().map(config).collect::<Result<Vec<_>, _>>()?;
     let pool = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let (one_thread, workers) = (pool(1)?, pool(args.threads.map_or(0, usize::from))?);
     let threads = workers.current_num_threads();

@@ -3,7 +3,7 @@
 
     tools/watch_browser_test.py                       # uses target/release/sane; screenshots into target/watch-shots
     tools/watch_browser_test.py --sane PATH --shots DIR
-    tools/watch_browser_test.py --only suite          # one part: live, suite (with one run alone), hostile
+    tools/watch_browser_test.py --only suite          # one part: suite (with one run alone), hostile, warnings, live
     tools/watch_browser_test.py --many DIR            # first paint over a folder of many runs, nothing is trained
 
 Needs Python 3 and Chromium (Debian: apt-get install chromium), nothing else: the browser is spoken to through its
@@ -423,6 +423,27 @@ def check_hostile(browser, folder):
         server.kill()
 
 
+def check_warnings(browser, folder):
+    print("a perturbation module that is off in most states")
+    # Steps ten thousand times as large switch its units off within a few hundred interactions.
+    for seed, rate in [(1, "1.0"), (2, "10000.0")]:
+        assert train(folder, "sane", seed, 2500, "--set", f"learner.exploration.module.learning_rate_scale={rate}").wait() == 0
+    server, url = watch(folder)
+    try:
+        for seed, warned in [(1, False), (2, True)]:
+            browser.open("about:blank")
+            browser.open(url)
+            row = f"[...document.querySelectorAll('table.runs tbody tr')].find((r) => r.querySelector('td.col-seed')?.textContent === '{seed}')"
+            browser.wait(f"seed {seed} in the table", f"{row} !== undefined")
+            browser.ask(f"location.hash = {row}.querySelector('td.col-world a').getAttribute('href')")
+            share = "[...document.querySelectorAll('.figures div')].find((d) => d.textContent.startsWith('States without σ(s)'))?.textContent"
+            browser.wait("the share of its states without σ(s)", share)
+            assert ("⚠" in browser.ask(share)) == warned, browser.ask(share)
+            browser.shot(f"dead-states-{seed}", whole=True)
+    finally:
+        server.kill()
+
+
 def check_live(browser, folder):
     print("three finished runs, one that is trained while one looks")
     for agent, seed in [("sane", 1), ("sane", 3), ("eps-greedy", 1)]:
@@ -580,7 +601,7 @@ def main():
         if ARGUMENTS.many:
             check_many(browser, ARGUMENTS.many)
         else:
-            for name, check in [("suite", check_suite), ("hostile", check_hostile), ("live", check_live)]:
+            for name, check in [("suite", check_suite), ("hostile", check_hostile), ("warnings", check_warnings), ("live", check_live)]:
                 if ARGUMENTS.only in (None, name):
                     # Each part has servers of its own.
                     browser.requests.clear()
@@ -594,7 +615,7 @@ def main():
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--sane", default="target/release/sane", help="the program")
 parser.add_argument("--shots", default="target/watch-shots", help="folder for screenshots")
-parser.add_argument("--only", choices=["suite", "hostile", "live"], help="one part of the test")
+parser.add_argument("--only", choices=["suite", "hostile", "warnings", "live"], help="one part of the test")
 parser.add_argument("--many", metavar="DIR", help="measure the first paint over the runs in this folder")
 ARGUMENTS = parser.parse_args()
 os.makedirs(ARGUMENTS.shots, exist_ok=True)

@@ -2,7 +2,7 @@
 //! values has the wanted standard deviation, and the running quantities that this weight follows.
 
 use crate::AgentError;
-use crate::config::in_range;
+use crate::config::{SMALLEST_NOISE, check_noise_size, in_range};
 use crate::explorer::Setting;
 use crate::share::ShareNoise;
 use sane_nn::Matrix;
@@ -63,7 +63,10 @@ pub enum Contraction {
 impl Bound {
     /// What its settings mean, by their keys.
     pub const SETTINGS: [Setting; 5] = [
-        Setting { key: "q_noise", meaning: "elbo agents: wanted standard deviation of the noise of Q, above 0" },
+        Setting {
+            key: "q_noise",
+            meaning: "elbo agents: wanted standard deviation of the noise of Q, from 1e-6 to 1e6; a share of actions is below 1",
+        },
         Setting {
             key: "q_noise_unit",
             meaning: "elbo agents: unit of q_noise: gap (running median of max Q − mean Q), share (of actions that the noise \
@@ -82,17 +85,14 @@ impl Bound {
         },
     ];
 
-    /// Validates the ranges.
+    /// Validates the ranges. With noise of the smallest size λ is still not 0, also where it contracts.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
-        let positive = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
+        let (key, share) = ("exploration.q_noise", f64::from(SMALLEST_NOISE)..1.0);
         match self.q_noise_unit {
             QNoiseUnit::Share => {
-                let share = f64::from(f32::MIN_POSITIVE)..1.0;
-                in_range("exploration.q_noise", self.q_noise.into(), share, "a share of actions, above 0 and below 1")?;
+                in_range(key, self.q_noise.into(), share, "a share of actions of at least 1e-6 and below 1")?;
             }
-            QNoiseUnit::Gap | QNoiseUnit::Absolute => {
-                in_range("exploration.q_noise", self.q_noise.into(), positive, "a number above 0")?;
-            }
+            QNoiseUnit::Gap | QNoiseUnit::Absolute => check_noise_size(key, self.q_noise)?,
         }
         in_range("exploration.posterior_at", self.posterior_at.into(), 1.0..f64::INFINITY, "a number of at least 1")
     }
@@ -341,15 +341,34 @@ mod tests {
     }
 
     #[test]
-    fn noise_that_is_not_above_zero_is_refused() {
-        for q_noise in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-            let text = Bound { q_noise, ..Bound::default() }.check().unwrap_err().to_string();
-            assert!(text.starts_with("exploration.q_noise = "), "{text}");
+    fn no_noise_that_may_be_set_gives_the_kl_term_a_weight_of_zero_or_infinity() {
+        let weight = |settings: Bound, transitions| {
+            assert_eq!(settings.check(), Ok(()));
+            let mut state = BoundState::new(settings);
+            add(&mut state, &[[0.0, 2.0]]);
+            state.transitions = transitions;
+            state.kl_weight(crate::network::MOST_PARAMETERS)
+        };
+        for q_noise_unit in [QNoiseUnit::Gap, QNoiseUnit::Absolute] {
+            for contraction in [Contraction::Constant, Contraction::Posterior] {
+                let bound = Bound { q_noise_unit, contraction, ..Bound::default() };
+                let smallest = weight(Bound { q_noise: 1e-6, posterior_at: 1, ..bound }, 1 << 40);
+                let largest = weight(Bound { q_noise: 1e6, posterior_at: u32::MAX, ..bound }, 1);
+                assert!(smallest.is_normal() && largest.is_normal(), "{bound:?}: {smallest} {largest}");
+            }
         }
-        for q_noise in [0.0, 1.0, 3.0, f32::NAN] {
+    }
+
+    #[test]
+    fn a_size_of_noise_out_of_range_is_refused() {
+        for q_noise in [0.0, -1.0, 1e-25, 9e-7, 1.1e6, f32::NAN, f32::INFINITY] {
+            let text = Bound { q_noise, ..Bound::default() }.check().unwrap_err().to_string();
+            assert!(text.starts_with("exploration.q_noise = ") && text.ends_with("from 1e-6 to 1e6"), "{text}");
+        }
+        for q_noise in [0.0, 1e-25, 1.0, 3.0, f32::NAN] {
             let text =
                 Bound { q_noise, q_noise_unit: QNoiseUnit::Share, ..Bound::default() }.check().unwrap_err().to_string();
-            assert!(text.contains("a share of actions, above 0 and below 1"), "{text}");
+            assert!(text.contains("a share of actions of at least 1e-6 and below 1"), "{text}");
         }
     }
 }

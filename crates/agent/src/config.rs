@@ -3,6 +3,7 @@
 use crate::{AgentError, Exploration, NetworkSpec, Objective, RandomStart, Sane};
 use sane_env::{AgentSteps, EnvSpec};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeBounds;
 
 /// Everything that defines an agent except its world. The default is the paper's simple-SANE on Atari.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,11 +122,22 @@ impl AgentConfig {
     }
 }
 
+/// The smallest and the largest size of noise, or factor of it, that may be set: so far from the ends of `f32` that a product
+/// of some of them and their squares neither vanishes nor overflows.
+pub(crate) const SMALLEST_NOISE: f32 = 1e-6;
+const LARGEST_NOISE: f32 = 1e6;
+
+/// Refuses a size of noise that is not between the smallest and the largest.
+pub(crate) fn check_noise_size(key: &'static str, size: f32) -> Result<(), AgentError> {
+    let range = f64::from(SMALLEST_NOISE)..=f64::from(LARGEST_NOISE);
+    in_range(key, size.into(), range, "a number from 1e-6 to 1e6")
+}
+
 /// Refuses a number outside `range`.
 pub(crate) fn in_range(
     key: &'static str,
     value: f64,
-    range: std::ops::Range<f64>,
+    range: impl RangeBounds<f64>,
     expected: &'static str,
 ) -> Result<(), AgentError> {
     if range.contains(&value) {

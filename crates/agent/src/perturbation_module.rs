@@ -3,7 +3,7 @@
 //! Dense layers with a [`ModuleActivation`] between them and a plain last layer, whose outputs become σ(s) by a [`SigmaForm`].
 
 use crate::AgentError;
-use crate::config::in_range;
+use crate::config::{SMALLEST_NOISE, in_range};
 use crate::explorer::Setting;
 use crate::network::HeadBuilder;
 use crate::objective::Regulariser;
@@ -139,8 +139,10 @@ pub(crate) struct Scales {
 impl Scales {
     pub const ONE: Self = Self { sigma: 1.0, kl: 1.0 };
 
-    /// Noise of Q that is `factor` times the wanted one: σ is scaled, and the KL weighs as that noise asks.
+    /// Noise of Q that is `factor` times the wanted one: σ is scaled, and the KL weighs as that noise asks. Smaller noise than the
+    /// smallest that may be set is that one: a positive σ stays positive, and its logarithm finite.
     pub fn of_noise(factor: f32) -> Self {
+        let factor = factor.max(SMALLEST_NOISE);
         Self { sigma: factor, kl: factor * factor }
     }
 }

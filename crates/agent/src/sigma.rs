@@ -54,7 +54,11 @@ impl SigmaForm {
 
     /// The output u that gives this σ.
     pub(crate) fn output_of(self, sigma: f32) -> f32 {
-        let inverse = |positive: f32| SOFTPLUS_SHIFT + libm::log(libm::expm1(f64::from(positive))) as f32;
+        // Behind e³⁰ the 1 that expm1 subtracts is nothing, and the exponential of a large σ is infinite.
+        let inverse = |positive: f32| {
+            let exact = || libm::log(libm::expm1(f64::from(positive))) as f32;
+            SOFTPLUS_SHIFT + if positive < 30.0 { exact() } else { positive }
+        };
         match self {
             Self::Linear => sigma,
             Self::Softplus => inverse(sigma),
@@ -146,7 +150,7 @@ mod tests {
         }
         for form in [SigmaForm::Softplus, SigmaForm::Positive] {
             assert!((form.slope(form.sigma(4.5)) - 1.0 / (1.0 + (-1.5_f32).exp())).abs() < 1e-6);
-            for sigma in [1e-4_f32, 0.05, 2.0] {
+            for sigma in [1e-4_f32, 0.05, 2.0, 29.9, 30.1, 1e6] {
                 assert!((form.sigma(form.output_of(sigma)) / sigma - 1.0).abs() < 1e-4, "{form:?} {sigma}");
             }
         }

@@ -303,11 +303,11 @@ fn a_loss_that_is_not_finite_stops_with_step_and_state_and_leaves_the_parameters
 fn a_weight_of_the_kl_term_that_is_not_finite_stops_before_it_reaches_the_parameters() {
     let world = small_world();
     for name in ["sane-elbo", "sane-constant-elbo", "noisynet-elbo"] {
-        let mut config = named(name);
-        let bound = config.exploration.bound_mut().unwrap();
-        // 2v²/k₂ is beyond the largest f32.
-        (bound.q_noise, bound.q_noise_unit) = (1e30, QNoiseUnit::Absolute);
-        let mut learner = learner(&config, &world, 10);
+        let mut learner = learner(&named(name), &world, 10);
+        // In units of this gap, which a million batches have had, 2v²/k₂ is beyond the largest f32.
+        let mut state = learner.save_state();
+        state.behaviour[..2].copy_from_slice(&[1e30_f32.to_bits(), 1_000_000]);
+        learner.load_state(&state).unwrap();
         let text = learner.require_finite().unwrap_err().to_string();
         assert!(text.starts_with("the size of the noise holds inf after 0 learn steps"), "{text}");
         let before = learner.export();
@@ -315,6 +315,35 @@ fn a_weight_of_the_kl_term_that_is_not_finite_stops_before_it_reaches_the_parame
         let text = learner.learn(&batch, &mut Stream::named(10, "noise")).unwrap_err().to_string();
         assert!(text.starts_with("the weight of the KL term is inf at learn step 1: agent "), "{text}");
         assert_eq!(learner.export(), before, "{name}");
+    }
+}
+
+#[test]
+fn agents_with_a_kl_term_learn_with_the_smallest_and_the_largest_noise_that_may_be_set() {
+    let world = small_world();
+    let batch = random_batch(&world, 8, &mut Stream::named(11, "batch"));
+    let agents = catalogue().iter().map(|agent| agent.name);
+    for name in agents.filter(|name| named(name).exploration.bound().is_some()) {
+        for size in [1e-6, 1e6] {
+            let mut config = named(name);
+            let bound = config.exploration.bound_mut().unwrap();
+            (bound.q_noise, bound.q_noise_unit) = (size, QNoiseUnit::Absolute);
+            match &mut config.exploration {
+                Exploration::Oracle(oracle) => oracle.variant.risky_noise = size.min(1.0),
+                Exploration::SaneCounts(counts) => counts.variant.noise_at_visits = size,
+                Exploration::NoisynetElbo(noisynet) => noisynet.sigma_0 = size.min(1.0),
+                Exploration::SaneConstantElbo(constant) => constant.initial_sigma = size.min(1.0),
+                _ => {}
+            }
+            let mut learner = learner(&config, &world, 11);
+            batch.states.chunks_exact(world.state_bytes()).for_each(|state| learner.inform(state, 1.0));
+            let mut noise = Stream::named(11, "noise");
+            for _ in 0..30 {
+                let stats = learner.learn(&batch, &mut noise).unwrap_or_else(|error| panic!("{name} {size}: {error}"));
+                assert!(0.0 < stats.bound.unwrap().kl_weight, "{name} {size}");
+            }
+            learner.require_finite().unwrap_or_else(|error| panic!("{name} {size}: {error}"));
+        }
     }
 }
 

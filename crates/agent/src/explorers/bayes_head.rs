@@ -15,7 +15,7 @@
 
 use crate::AgentError;
 use crate::behaviour::{ONLY_IN_ACTING, Thompson};
-use crate::config::in_range;
+use crate::config::{check_noise_size, in_range};
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Network};
 use crate::noise::{PassRole, action_seed};
@@ -62,8 +62,14 @@ impl Registered for BayesHead {
 
     fn settings() -> Vec<Setting> {
         vec![
-            Setting { key: "prior_deviation", meaning: "bayes-head: σ₀ above 0 of a weight before any data" },
-            Setting { key: "error_deviation", meaning: "bayes-head: σₑ above 0 of a target around its mean" },
+            Setting {
+                key: "prior_deviation",
+                meaning: "bayes-head: σ₀, from 1e-6 to 1e6, of a weight before any data",
+            },
+            Setting {
+                key: "error_deviation",
+                meaning: "bayes-head: σₑ, from 1e-6 to 1e6, of a target around its mean",
+            },
             Setting {
                 key: "fit_transitions",
                 meaning: "bayes-head: most transitions sampled at a refit (else one per learn step since the last), rounded up to batches",
@@ -76,9 +82,8 @@ impl Registered for BayesHead {
 impl Explorer for BayesHead {
     fn check(&self) -> Result<(), AgentError> {
         self.thompson.check_is_acted_on(ONLY_IN_ACTING)?;
-        let above_zero = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
-        in_range("exploration.prior_deviation", self.prior_deviation.into(), above_zero.clone(), "a number above 0")?;
-        in_range("exploration.error_deviation", self.error_deviation.into(), above_zero, "a number above 0")?;
+        check_noise_size("exploration.prior_deviation", self.prior_deviation)?;
+        check_noise_size("exploration.error_deviation", self.error_deviation)?;
         in_range(
             "exploration.fit_transitions",
             self.fit_transitions as f64,

@@ -13,7 +13,7 @@
 
 use super::reference::IndependentNoisynet;
 use crate::behaviour::Thompson;
-use crate::config::in_range;
+use crate::config::{check_noise_size, in_range};
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, dense_parameters};
 use crate::noise::{PassNoise, PassRole};
@@ -112,8 +112,7 @@ impl Explorer for NoisynetElbo {
     }
 
     fn check(&self) -> Result<(), AgentError> {
-        let least = f64::from(f32::MIN_POSITIVE);
-        in_range("exploration.sigma_0", f64::from(self.sigma_0), least..f64::INFINITY, "a number above 0")?;
+        check_noise_size("exploration.sigma_0", self.sigma_0)?;
         if self.noise.form == NoiseForm::Independent {
             let (key, value) = ("exploration.noise.form", "independent".to_owned());
             return Err(AgentError::OutOfRange { key, value, expected: "factored" });

@@ -13,7 +13,7 @@
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::AgentError;
 use crate::behaviour::{Behaviour, Thompson};
-use crate::config::in_range;
+use crate::config::{SMALLEST_NOISE, in_range};
 use crate::explorer::Setting;
 use crate::perturbation_module::Scales;
 use crate::state_aware::{OneState, StateRule};
@@ -45,13 +45,13 @@ impl ElboVariant for SmallWhereRisky {
     const SUMMARY: &'static str =
         "sane-elbo with small noise where the true risk is high: a bound, only in worlds that know their risk";
     const SETTINGS: &'static [Setting] = &[
-        Setting { key: "risky_noise", meaning: "oracle: factor of the noise in risky states, above 0 and at most 1" },
+        Setting { key: "risky_noise", meaning: "oracle: factor of the noise in risky states, from 1e-6 to 1" },
         Setting { key: "risk_threshold", meaning: "oracle: true risk above which a state is risky, in [0, 1)" },
     ];
 
     fn check(&self, _thompson: Thompson) -> Result<(), AgentError> {
-        let (least, most) = (f64::from(f32::MIN_POSITIVE), 1.0 + f64::EPSILON);
-        in_range("exploration.risky_noise", self.risky_noise.into(), least..most, "a number above 0 and at most 1")?;
+        let factors = f64::from(SMALLEST_NOISE)..=1.0;
+        in_range("exploration.risky_noise", self.risky_noise.into(), factors, "a number from 1e-6 to 1")?;
         in_range("exploration.risk_threshold", self.risk_threshold.into(), 0.0..1.0, "a number in [0, 1)")
     }
 
@@ -149,11 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn no_noise_at_all_is_refused() {
-        let text = SmallWhereRisky { risky_noise: 0.0, ..SmallWhereRisky::default() }
-            .check(Thompson::Step)
-            .unwrap_err()
-            .to_string();
-        assert!(text.starts_with("exploration.risky_noise = 0 "), "{text}");
+    fn noise_too_small_to_have_a_kl_term_is_refused_and_the_smallest_is_not() {
+        let check = |risky_noise| SmallWhereRisky { risky_noise, ..SmallWhereRisky::default() }.check(Thompson::Step);
+        for risky_noise in [0.0, 1e-37, 9e-7, 1.1, f32::NAN] {
+            let text = check(risky_noise).unwrap_err().to_string();
+            let start = format!("exploration.risky_noise = {risky_noise} ");
+            assert!(text.starts_with(&start) && text.ends_with("from 1e-6 to 1"), "{text}");
+        }
+        assert_eq!((check(1e-6), check(1.0)), (Ok(()), Ok(())));
     }
 }

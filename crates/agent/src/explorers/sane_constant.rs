@@ -5,14 +5,14 @@
 //! of acting alone.
 
 use crate::behaviour::{ONLY_IN_ACTING, Thompson};
-use crate::config::in_range;
+use crate::config::{check_noise_size, in_range};
 use crate::explorer::{Explorer, NamedAgent, Registered, Setting};
 use crate::network::{HeadBuilder, Layer};
 use crate::noise::{PassNoise, PassRole};
 use crate::objective::Regulariser;
 use crate::perturbation::{KlTerm, LayerContext, Perturbation, Purpose, ScaledNoise, StateInputs, scaled_noise};
 use crate::perturbation_module::check_rate_scale;
-use crate::sigma::{SMALLEST_SIGMA, SigmaForm, add_kl};
+use crate::sigma::{SigmaForm, add_kl};
 use crate::{AgentError, Bound, Noise};
 use sane_nn::{Init, Matrix};
 use serde::{Deserialize, Serialize};
@@ -162,8 +162,7 @@ impl Explorer for SaneConstantElbo {
 
     fn check(&self) -> Result<(), AgentError> {
         check_rate_scale("exploration.learning_rate_scale", self.learning_rate_scale)?;
-        let (value, least) = (f64::from(self.initial_sigma), f64::from(SMALLEST_SIGMA));
-        in_range("exploration.initial_sigma", value, least..f64::INFINITY, "a number of at least 1e-6")
+        check_noise_size("exploration.initial_sigma", self.initial_sigma)
     }
 
     fn parameter_count(&self, _dense_widths: &[usize]) -> Result<usize, AgentError> {

@@ -11,7 +11,7 @@
 use super::sane_elbo::{Elbo, ElboVariant};
 use crate::AgentError;
 use crate::behaviour::{Behaviour, Thompson};
-use crate::config::in_range;
+use crate::config::{check_noise_size, in_range};
 use crate::explorer::Setting;
 use crate::perturbation_module::Scales;
 use crate::state_aware::{OneState, StateRule};
@@ -52,13 +52,15 @@ impl ElboVariant for WeightedByVisits {
             meaning: "sane-counts: what is counted: features (SimHash of h(s)) or states (a hash of the whole state)",
         },
         Setting { key: "hash_bits", meaning: "sane-counts: bits of a hash, 4 to 24; 2^bits counters are kept" },
-        Setting { key: "noise_at_visits", meaning: "sane-counts: visits after which the noise of Q is q_noise" },
+        Setting {
+            key: "noise_at_visits",
+            meaning: "sane-counts: visits after which the noise of Q is q_noise, from 1e-6 to 1e6",
+        },
     ];
 
     fn check(&self, _thompson: Thompson) -> Result<(), AgentError> {
         in_range("exploration.hash_bits", self.hash_bits.into(), 4.0..25.0, "a whole number from 4 to 24")?;
-        let above_zero = f64::from(f32::MIN_POSITIVE)..f64::INFINITY;
-        in_range("exploration.noise_at_visits", self.noise_at_visits.into(), above_zero, "a number above 0")
+        check_noise_size("exploration.noise_at_visits", self.noise_at_visits)
     }
 
     fn rule(&self) -> Option<Arc<dyn StateRule>> {
@@ -228,6 +230,15 @@ mod tests {
                 .unwrap_err()
                 .to_string();
             assert!(text.starts_with("exploration.hash_bits = "), "{text}");
+        }
+    }
+
+    #[test]
+    fn visits_that_leave_no_kl_term_or_an_infinite_one_are_refused() {
+        for noise_at_visits in [0.0, 1e-30, 1e30] {
+            let rule = WeightedByVisits { noise_at_visits, ..WeightedByVisits::default() };
+            let text = rule.check(Thompson::Step).unwrap_err().to_string();
+            assert!(text.starts_with("exploration.noise_at_visits = "), "{text}");
         }
     }
 }

@@ -63,6 +63,14 @@ mod tests {
     }
 
     #[test]
+    fn noise_stays_above_zero_however_large_the_gap_is() {
+        for gap in [1e12, f32::INFINITY] {
+            let Scales { sigma, kl } = DividedByGap {}.scales(factor(gap, 1e-38), 3.0);
+            assert!(1e-7 < sigma && kl == sigma * sigma && kl.is_normal(), "{sigma} {kl}");
+        }
+    }
+
+    #[test]
     fn without_a_median_all_states_are_alike() {
         assert_eq!(factor(3.0, 0.0), 1.0);
     }

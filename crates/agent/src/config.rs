@@ -86,10 +86,10 @@ impl AgentConfig {
         self.exploration.epsilon(now).or(of_start)
     }
 
-    /// As [`check`](Self::check), and what depends on the number of actions.
-    pub fn check_in(&self, world: &EnvSpec) -> Result<(), AgentError> {
+    /// As [`check`](Self::check), and what depends on how many actions the world has.
+    pub fn check_for(&self, actions: usize) -> Result<(), AgentError> {
         self.check()?;
-        self.exploration.bound().map_or(Ok(()), |bound| bound.check_for(world.actions.len()))
+        self.exploration.bound().map_or(Ok(()), |bound| bound.check_for(actions))
     }
 
     /// Validates the ranges of all numbers; an error names the key.

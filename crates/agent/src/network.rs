@@ -217,7 +217,7 @@ pub(crate) struct Network {
 impl Network {
     /// Checks the configuration and builds the layers for batches of up to `max_batch` states.
     pub fn new(config: &AgentConfig, world: &EnvSpec, kernel: Kernel, max_batch: usize) -> Result<Self, AgentError> {
-        config.check_in(world)?;
+        config.check_for(world.actions.len())?;
         ParameterCounts::of(config, world)?;
         let mut layout = Layout::default();
         let torso_spec = torso_spec(config, world);

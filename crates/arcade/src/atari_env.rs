@@ -5,7 +5,7 @@ use crate::ale::{Ale, AleError, AleSettings, AleSnapshot, LifeLoss};
 use crate::game::Game;
 use crate::joystick::Joystick;
 use crate::preprocess::{Preprocessor, SIDE};
-use crate::profile::{ActionSet, Profile, ProfileSpec};
+use crate::profile::{Profile, ProfileSpec};
 use sane_env::{
     Action, Element, EnvFrames, EnvSpec, Environment, FrameSpace, Mt19937, Picture, Reward, SnapshotError, Step,
     Stream, WorldFault,
@@ -60,10 +60,7 @@ impl AtariEnv {
         let mut ale = Ale::load(game, rom, settings)?;
         options.mode.map_or(Ok(()), |mode| ale.set_mode(mode))?;
         options.difficulty.map_or(Ok(()), |difficulty| ale.set_difficulty(difficulty))?;
-        let actions = match profile.actions {
-            ActionSet::Minimal => game.minimal_actions.clone(),
-            ActionSet::Legal => game.legal_actions(),
-        };
+        let actions = profile.actions.of(game);
         let (preprocessor, frame, history) = match options.observation {
             Observation::Screen => {
                 let preprocessor = Preprocessor::new(profile.resize, ale.screen_height(), ale.gray_table());

@@ -1,6 +1,8 @@
 //! How a game is presented to an agent: as in the paper, as in Mnih et al. 2015, as recommended by Machado et al. 2018.
 //! In: a profile's name; out: its [`ProfileSpec`].
 
+use crate::game::Game;
+use crate::joystick::Joystick;
 use sane_env::{Ending, EnvFrames, FrameSkip, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +59,16 @@ pub enum LifeSignal {
     /// The transition is terminal; the episode continues.
     Terminal,
     Ignored,
+}
+
+impl ActionSet {
+    /// The actions of a game.
+    pub fn of(self, game: &Game) -> Vec<Joystick> {
+        match self {
+            Self::Minimal => game.minimal_actions.clone(),
+            Self::Legal => game.legal_actions(),
+        }
+    }
 }
 
 impl Profile {

@@ -81,6 +81,11 @@ fn lock_holder(folder: &Path) -> Option<String> {
 fn agents_that_cannot_be_are_refused_with_a_sentence_when_the_suite_is_planned() {
     let cases = [
         ("sane-elbo", "learner.exploration.q_noise = 0", "exploration.q_noise = 0 is not possible"),
+        (
+            "sane-elbo",
+            "learner.exploration = { q_noise = 0.8, q_noise_unit = 'share' }",
+            "tiny.toml:7: learner.exploration.q_noise = 0.8 is not possible with 3 actions",
+        ),
         ("bootstrapped", "learner.exploration.heads = 0", "exploration.heads = 0 is not possible"),
         ("oracle", "", "the true risk, which minatar/breakout does not know"),
     ];
@@ -91,6 +96,8 @@ fn agents_that_cannot_be_are_refused_with_a_sentence_when_the_suite_is_planned()
             "name = 'tiny'\nbudget = 1000\ngames = {games}\nagents = ['{agent}']\nseeds = [1]\n[set]\n{setting}\n"
         ));
         check(&mut fixture.sane(&["suite", "plan", "tiny.toml"]), 2, expected);
+        check(&mut fixture.sane(&["suite", "run", "tiny.toml"]), 2, expected);
+        assert!(!fixture.temp.path("runs").exists(), "{agent}: the suite has begun");
     }
 }
 

@@ -163,7 +163,8 @@ impl RunConfig {
         within("training.batch_size", training.batch_size as u64, 1, training.learning_starts.0.min(65_536))?;
         self.check_agent()?;
         self.world.check()?;
-        self.learner.check()?;
+        let actions = crate::world::action_count(&self.world);
+        actions.map_or_else(|| self.learner.check(), |actions| self.learner.check_for(actions))?;
         self.check_true_risk()
     }
 
@@ -268,5 +269,29 @@ mod tests {
         check_refused(|config| config.replay.capacity = 100, "training.learning_starts = 50000");
         check_refused(|config| config.learner.optimiser.learning_rate = -1.0, "learner.optimiser.learning_rate = -1");
         check_refused(|config| config.agent = "eps-greedy".into(), "learner.exploration.kind = sane");
+    }
+
+    #[test]
+    fn the_actions_of_built_in_worlds_bound_the_share_that_noise_can_change() {
+        let check = |world: &str, profile, share| {
+            let mut config = Preset::default_for(world).unwrap().config(world, "sane-elbo").unwrap();
+            config.world.profile = profile;
+            let bound = config.learner.exploration.bound_mut().unwrap();
+            (bound.q_noise, bound.q_noise_unit) = (share, sane_agent::QNoiseUnit::Share);
+            config.check().map_err(|error| error.to_string())
+        };
+        for (world, profile, actions) in [
+            ("risky-road", Profile::Paper, 3),
+            ("deep-sea/10", Profile::Paper, 2),
+            ("breakout", Profile::Paper, 4),
+            ("breakout", Profile::Machado, 18),
+        ] {
+            let least_impossible = 1.0 - 1.0 / actions as f32;
+            assert_eq!(check(world, profile, least_impossible - 0.01), Ok(()));
+            let text = check(world, profile, least_impossible + 0.01).unwrap_err();
+            assert!(text.contains(&format!("is not possible with {actions} actions")), "{text}");
+        }
+        // The actions of a Gymnasium environment are known once it is made.
+        assert_eq!(check("gym:CartPole-v1", Profile::Paper, 0.99), Ok(()));
     }
 }

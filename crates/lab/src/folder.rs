@@ -104,7 +104,7 @@ pub(crate) fn open_run_on(
     config.check()?;
     // What depends on the world, too, is refused before anything is written.
     let world = source.make(config.seed)?;
-    config.learner.check_in(world.spec()).map_err(ConfigError::from)?;
+    config.learner.check_for(world.spec().actions.len()).map_err(ConfigError::from)?;
     let mut notes = Vec::new();
     disk.create_folder(folder).map_err(LabError::io("create", folder))?;
     let mut lock = FolderLock::acquire(folder)?;

@@ -45,6 +45,15 @@ impl WorldKind {
     }
 }
 
+/// How many actions this world has; none of a world that is not built in.
+pub(crate) fn action_count(world: &WorldConfig) -> Option<usize> {
+    match WorldKind::of(&world.name).ok()? {
+        WorldKind::Atari(game) => Some(world.profile.spec().actions.of(game).len()),
+        WorldKind::BuiltIn(_) => Some(sane_minigames::make(&world.name, 0).ok()?.spec().actions.len()),
+        WorldKind::Gym => None,
+    }
+}
+
 /// Whether the world of this name knows the true risk of its states; none of a world that is not built in.
 pub(crate) fn knows_true_risk(name: &str) -> Option<bool> {
     match WorldKind::of(name).ok()? {

@@ -517,6 +517,11 @@ pub(crate) mod tests {
             &format!("{}{share}", of("'sane-elbo'")),
             "s.toml:8: learner.exploration.q_noise = 1.2 is not possible",
         );
+        // Six actions in one of the games, three in the other.
+        check_refused(
+            &format!("{}{}", of("'sane-elbo'"), share.replace("1.2", "0.7")),
+            "s.toml:8: learner.exploration.q_noise = 0.7 is not possible with 3 actions",
+        );
         check_refused(&format!("{}[set]\nlearner.gamma = 0.9\n", of("'oracle'")), "s.toml:4: ");
         check_refused(&format!("{SMALL}[evaluation]\nnoise = 'loud'\n"), "s.toml:7: unknown variant `loud`");
         check_refused(&SMALL.replace("small", "../small"), "s.toml:1: the name \"../small\"");

@@ -5,7 +5,6 @@ use crate::ale::{Ale, AleError, AleSettings, AleSnapshot, LifeLoss};
 use crate::area::MaxArea;
 use crate::game::Game;
 use crate::joystick::Joystick;
-use crate::profile::ActionSet;
 use sane_env::Mt19937;
 use sane_vcs::RenderMode;
 use serde::{Deserialize, Serialize};
@@ -105,10 +104,7 @@ impl Lane {
             Colour::Rgb => (0..3).map(|c| area(&ale.rgb_table().map(|colour| colour[c]))).collect(),
         };
         Ok(Self {
-            actions: match settings.actions {
-                ActionSet::Minimal => game.minimal_actions.clone(),
-                ActionSet::Legal => game.legal_actions(),
-            },
+            actions: settings.actions.of(game),
             previous: ale.screen().to_vec(),
             before_step: [ale.screen().to_vec(), ale.screen().to_vec()],
             frames: vec![0; settings.observation_bytes()],

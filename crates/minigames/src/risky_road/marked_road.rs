@@ -1,5 +1,5 @@
-//! A risky road with marked lanes in its breaks, where every steering is harmless. The marks change rewards and nothing
-//! else: traffic, crashes and true risk are those of the risky road. What they pay is a [`MarkRule`].
+//! A risky road with marked lanes in its breaks, where nearly every steering is harmless: only a car far from where the next
+//! stretch must be entered is in a hurry. The marks change rewards and nothing else: traffic, crashes and true risk are those of the risky road. What they pay is a [`MarkRule`].
 
 use super::{CHANNELS, Difficulty, EPISODE_ROWS, HEIGHT, LANES, PLANE, RiskyRoad, Row, State, Steering};
 use crate::picture::Colour;

@@ -2,8 +2,8 @@
 //!
 //! In every break behind the second tight stretch one lane is fast and one is slow, four rows long: the fast lane pays double
 //! for a row, the slow one nothing. After a number of interactions the two change places: what was slow is fast. That the
-//! fast lane pays no more, every driver notices; that the slow one does, only a driver who tries it. Breaks are where trying
-//! is harmless.
+//! fast lane pays no more, every driver notices; that the slow one does, only a driver who tries it. In breaks
+//! trying is harmless, but for a few states near their end.
 
 use super::marked_road::MarkRule;
 use super::{LANES, ROW_REWARD};

@@ -198,6 +198,19 @@ fn a_worker_never_outlives_the_binary_even_if_it_hangs() {
     wait_until("the end of the worker and of what it started", || !processes.iter().any(|process| is_alive(process)));
 }
 
+#[test]
+fn a_head_that_may_act_for_ever_is_noted_when_the_run_begins_and_not_where_episodes_have_a_limit() {
+    let Some((gym, run)) = gym_with("") else { return };
+    let train = |out: &Path, kwargs: &[&str]| {
+        let mut command = gym.sane(&["train", "gym:faulty:Faulty-v0", "--agent", "bootstrapped", "--steps", "20"]);
+        stderr(&check(command.args(kwargs).arg("--out").arg(out), 0, ""))
+    };
+    let notes = train(&run, &[]);
+    assert!(notes.contains("nothing limits the episodes of gym:faulty:Faulty-v0"), "{notes}");
+    let limited = train(&gym.path("limited"), &["--set", "world.kwargs.max_episode_steps=9"]);
+    assert!(!limited.contains("nothing limits"), "{limited}");
+}
+
 /// The error of a training command that is refused.
 fn refused(gym: &Gym, world: &str, more: &[&str], code: i32) -> String {
     fail(gym.sane(&["train", world, "--agent", "sane", "--steps", "10"]).args(more), code)

@@ -33,6 +33,12 @@ pub trait Environment: Send {
         false
     }
 
+    /// Whether it is unknown if its episodes end: their length has no limit, and the rules are not known here. Exploration that
+    /// lasts until the end of an episode is taken there, with a note.
+    fn may_never_end(&self) -> bool {
+        false
+    }
+
     /// A copy that continues independently, bit for bit.
     fn fork(&self) -> Box<dyn Environment>;
 

@@ -19,6 +19,7 @@ use std::cell::RefCell;
 pub struct GymEnv {
     spec: EnvSpec,
     view: View,
+    has_no_limit: bool,
     /// There unless there is a fault. `picture` takes `&self` but asks the worker, hence the cell.
     worker: RefCell<Option<Worker>>,
     fault: Option<WorldFault>,
@@ -81,9 +82,9 @@ impl View {
 }
 
 impl GymEnv {
-    pub(crate) fn new(spec: EnvSpec, view: View, worker: Worker, idle: IdleWorkers) -> Self {
+    pub(crate) fn new(spec: EnvSpec, view: View, has_no_limit: bool, worker: Worker, idle: IdleWorkers) -> Self {
         let newest = vec![0; spec.frame.bytes()];
-        Self { spec, view, worker: RefCell::new(Some(worker)), fault: None, idle, newest }
+        Self { spec, view, has_no_limit, worker: RefCell::new(Some(worker)), fault: None, idle, newest }
     }
 
     /// Runs `call` with the worker. Its error ends the worker, and every later request gives the same fault.
@@ -139,11 +140,16 @@ impl Environment for GymEnv {
         false
     }
 
+    fn may_never_end(&self) -> bool {
+        self.has_no_limit
+    }
+
     /// Not possible: every step of the copy fails and says so.
     fn fork(&self) -> Box<dyn Environment> {
         Box::new(Self {
             spec: self.spec.clone(),
             view: self.view.clone(),
+            has_no_limit: self.has_no_limit,
             worker: RefCell::new(None),
             fault: Some(fault_of(&self.spec, &GymError::Fork { world: self.spec.name.clone() })),
             idle: IdleWorkers::default(),

@@ -57,7 +57,7 @@ impl GymSource {
             }
         }
         let view = View::of(&self.options, &self.info, seed)?;
-        Ok(GymEnv::new(self.spec.clone(), view, worker, Arc::clone(&self.idle)))
+        Ok(GymEnv::new(self.spec.clone(), view, self.info.has_no_limit, worker, Arc::clone(&self.idle)))
     }
 }
 

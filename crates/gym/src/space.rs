@@ -20,6 +20,9 @@ pub(crate) struct EnvInfo {
     pub names: Vec<String>,
     /// Versions of Gymnasium and Python.
     pub versions: String,
+    /// Whether nothing cuts an episode that the environment does not end.
+    #[serde(default)]
+    pub has_no_limit: bool,
 }
 
 /// The shape of a frame, and the layout of its numbers in an observation.
@@ -102,6 +105,7 @@ mod tests {
             actions: 2,
             names: Vec::new(),
             versions: String::new(),
+            has_no_limit: false,
         }
     }
 

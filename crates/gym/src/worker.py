@@ -99,8 +99,21 @@ def make(request):
         "actions": int(actions.n),
         "names": [str(name) for name in names()] if names else [],
         "versions": f"gymnasium {gymnasium.__version__}, Python {sys.version.split()[0]}",
+        "has_no_limit": not has_limit(gymnasium, env),
     }
     return Session(numpy, env, is_bytes), info
+
+
+def has_limit(gymnasium, env):
+    """Whether something cuts long episodes: a wrapper, which a limit of the registration becomes, or a console that counts frames."""
+    spec = env.unwrapped.spec
+    if spec is not None and spec.kwargs.get("max_num_frames_per_episode"):
+        return True
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, gymnasium.wrappers.TimeLimit):
+            return True
+        env = env.env
+    return False
 
 
 class Session:

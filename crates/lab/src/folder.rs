@@ -20,7 +20,7 @@ use crate::in_training::Evaluator;
 use crate::journal::{EVENTS, Journal, Positions};
 use crate::lock::FolderLock;
 use crate::observer::Observer;
-use crate::run::{Digest, Run, Sections, encode, not_bit_exact};
+use crate::run::{Digest, Run, Sections, check_episodes, encode, not_bit_exact, note_on_episodes};
 use crate::set_aside::{MARKER, move_aside};
 use crate::timer::Lap;
 use crate::world::WorldSource;
@@ -55,7 +55,7 @@ pub struct OpenRun {
     pub run: Run,
     /// Its files.
     pub files: RunFiles,
-    /// Messages for the user: where the old run was moved, what may differ after a resume.
+    /// Messages for the user: where the old run was moved, what may differ after a resume, noise that may be held for ever.
     pub notes: Vec<String>,
     /// Damage that was found: checkpoints that cannot be used.
     pub warnings: Vec<String>,
@@ -105,7 +105,8 @@ pub(crate) fn open_run_on(
     // What depends on the world, too, is refused before anything is written.
     let world = source.make(config.seed)?;
     config.learner.check_for(world.spec().actions.len()).map_err(ConfigError::from)?;
-    let mut notes = Vec::new();
+    check_episodes(config, &*world)?;
+    let mut notes: Vec<String> = note_on_episodes(config, &*world).into_iter().collect();
     disk.create_folder(folder).map_err(LabError::io("create", folder))?;
     let mut lock = FolderLock::acquire(folder)?;
     if start == Start::Fresh && holds_run(folder) {

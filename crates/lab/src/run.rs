@@ -3,13 +3,13 @@
 
 use crate::LabError;
 use crate::clock::Clock;
-use crate::config::{ConfigError, RunConfig, WorldConfig};
+use crate::config::{ConfigError, RunConfig, WorldConfig, flat};
 use crate::interaction::{Rollout, Store};
 use crate::rng::RngStreams;
 use crate::statistics::Statistics;
 use crate::timer::PhaseTimer;
 use crate::world::WorldSource;
-use sane_agent::{ActMode, Decision, Learner, LearnerState, ParameterCounts};
+use sane_agent::{ActMode, Decision, Learner, LearnerState, ParameterCounts, Thompson};
 use sane_env::{Action, AgentSteps, EnvSpec, Environment, Step, WorldFault};
 use sane_record::RunStarted;
 use sane_replay::{Batch, Replay};
@@ -46,16 +46,10 @@ impl Run {
 
     /// Refuses an agent that asks for more than this world gives.
     fn check_world(&self) -> Result<(), ConfigError> {
-        let (world, name) = (&self.rollout.world, &self.spec().name);
         if self.config.learner.exploration.reads_true_risk() && self.rollout.true_risk().is_none() {
             return Err(self.config.no_true_risk());
         }
-        if self.learner.holds_noise_for_an_episode() && world.never_ends() {
-            let (key, expected) =
-                ("learner.exploration.thompson", format!("step, since an episode of {name} never ends"));
-            return Err(ConfigError::OutOfRange { key, value: "episode".into(), expected });
-        }
-        Ok(())
+        check_episodes(&self.config, &*self.rollout.world)
     }
 
     /// The run that these sections and this replay were saved from.
@@ -222,6 +216,43 @@ impl Run {
     }
 }
 
+/// Refuses noise that is held for an episode in a world whose episodes never end.
+pub(crate) fn check_episodes(config: &RunConfig, world: &dyn Environment) -> Result<(), ConfigError> {
+    if !holds_noise_for_an_episode(config) || !world.never_ends() {
+        return Ok(());
+    }
+    let name = &world.spec().name;
+    let (key, value, expected) = if has_thompson(config) {
+        ("learner.exploration.thompson", "episode", format!("step, since an episode of {name} never ends"))
+    } else {
+        let agent = "an agent that acts on its noise for less than an episode";
+        ("agent", config.agent.as_str(), format!("{agent}, since one of {name} never ends"))
+    };
+    Err(ConfigError::OutOfRange { key, value: value.into(), expected })
+}
+
+/// What to know about noise that is held for an episode in a world of which it is unknown whether its episodes end.
+pub(crate) fn note_on_episodes(config: &RunConfig, world: &dyn Environment) -> Option<String> {
+    if !holds_noise_for_an_episode(config) || !world.may_never_end() {
+        return None;
+    }
+    let (agent, name) = (&config.agent, &world.spec().name);
+    let by_step = if has_thompson(config) { ", or learner.exploration.thompson=step" } else { "" };
+    Some(format!(
+        "{agent} acts on one draw of its noise, or one head, until the episode ends, and nothing limits the episodes of {name}: if \
+         they never end, that is the whole run; set a limit (in Gymnasium: world.kwargs.max_episode_steps=N){by_step}"
+    ))
+}
+
+fn holds_noise_for_an_episode(config: &RunConfig) -> bool {
+    config.learner.exploration.thompson() == Thompson::Episode
+}
+
+/// Whether it is a setting of the agent how long it acts on its noise.
+fn has_thompson(config: &RunConfig) -> bool {
+    flat(config).contains_key("learner.exploration.thompson")
+}
+
 impl Sections {
     /// Decodes one section.
     pub fn get<T: DeserializeOwned>(&self, section: &'static str) -> Result<T, LabError> {
@@ -280,6 +311,7 @@ pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::config::Layers;
+    use crate::folder::{Start, open_run};
     use crate::preset::Preset;
     use crate::world::tests::source;
     use sane_agent::{AgentError, catalogue};
@@ -395,60 +427,106 @@ mod tests {
         }
     }
 
-    /// A road without an end.
-    struct Endless(Box<dyn Environment>);
+    /// A road without an end, or of which it is unknown whether it has one.
+    struct Endless {
+        road: Box<dyn Environment>,
+        is_known: bool,
+    }
 
     impl Environment for Endless {
         fn spec(&self) -> &EnvSpec {
-            self.0.spec()
+            self.road.spec()
         }
 
         fn reset(&mut self, starts: &mut Stream, frame: &mut [u8]) -> Result<(), WorldFault> {
-            self.0.reset(starts, frame)
+            self.road.reset(starts, frame)
         }
 
         fn step(&mut self, action: Action, frame: &mut [u8]) -> Result<Step, WorldFault> {
-            self.0.step(action, frame)
+            self.road.step(action, frame)
         }
 
         fn snapshot(&self) -> Vec<u8> {
-            self.0.snapshot()
+            self.road.snapshot()
         }
 
         fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
-            self.0.restore(snapshot)
+            self.road.restore(snapshot)
         }
 
         fn never_ends(&self) -> bool {
-            true
+            self.is_known
+        }
+
+        fn may_never_end(&self) -> bool {
+            !self.is_known
         }
 
         fn fork(&self) -> Box<dyn Environment> {
-            Box::new(Self(self.0.fork()))
+            Box::new(Self { road: self.road.fork(), is_known: self.is_known })
         }
 
         fn picture(&self) -> Picture {
-            self.0.picture()
+            self.road.picture()
         }
 
         fn ground_truth(&self) -> Option<&dyn GroundTruth> {
-            self.0.ground_truth()
+            self.road.ground_truth()
         }
+    }
+
+    fn endless(is_known: bool) -> WorldSource {
+        let make = move |seed| {
+            let road = sane_minigames::make("risky-road", seed).unwrap();
+            Ok(Box::new(Endless { road, is_known }) as Box<dyn Environment>)
+        };
+        WorldSource::custom("endless-road", make).unwrap()
     }
 
     #[test]
     fn noise_held_for_an_episode_is_refused_in_a_world_that_never_ends() {
-        let make =
-            |seed| Ok(Box::new(Endless(sane_minigames::make("risky-road", seed).unwrap())) as Box<dyn Environment>);
-        let source = WorldSource::custom("endless-road", make).unwrap();
-        let with = |assignments: &[&str]| {
-            let mut config = config("sane-elbo", assignments);
+        let source = endless(true);
+        let folder = tempfile::tempdir().unwrap();
+        let with = |agent: &str, assignments: &[&str]| {
+            let mut config = config(agent, assignments);
             config.world = source.config().clone();
-            Run::new(&config, &source).map(|_| ()).map_err(|error| error.to_string())
+            let opened = open_run(&folder.path().join("run"), &config, &source, Start::Resume);
+            let begun = Run::new(&config, &source).map(|_| ()).map_err(|error| error.to_string());
+            assert_eq!(opened.map(|_| ()).map_err(|error| error.to_string()), begun);
+            begun
         };
-        assert_eq!(with(&[]), Ok(()));
-        let refused = with(&["learner.exploration.thompson=episode"]).unwrap_err();
-        assert!(refused.contains("exploration.thompson = episode") && refused.contains("never ends"), "{refused}");
+        for agent in ["sane-elbo", "bayes-head"] {
+            let refused = with(agent, &["learner.exploration.thompson=episode"]).unwrap_err();
+            let expected =
+                "learner.exploration.thompson = episode is not possible; expected step, since an episode of risky-road";
+            assert!(refused.starts_with(expected), "{refused}");
+        }
+        let refused = with("bootstrapped", &[]).unwrap_err();
+        assert!(refused.starts_with("agent = bootstrapped is not possible; expected an agent that acts"), "{refused}");
+        assert!(!folder.path().join("run").exists(), "it is refused before anything is written");
+        assert_eq!(with("sane-elbo", &[]), Ok(()));
+    }
+
+    #[test]
+    fn noise_held_for_an_episode_is_taken_with_a_note_where_episodes_have_no_limit() {
+        let source = endless(false);
+        let notes = |agent: &str, assignments: &[&str]| {
+            let mut config = config(agent, assignments);
+            config.world = source.config().clone();
+            open_run(tempfile::tempdir().unwrap().path(), &config, &source, Start::Resume).unwrap().notes.concat()
+        };
+        let by_step = ", or learner.exploration.thompson=step";
+        for (agent, assignments, has_thompson) in [
+            ("sane-elbo", &["learner.exploration.thompson=episode"][..], true),
+            ("bayes-head", &[], true),
+            ("bootstrapped", &[], false),
+        ] {
+            let note = notes(agent, assignments);
+            assert!(note.starts_with(agent) && note.contains("nothing limits the episodes of risky-road"), "{note}");
+            assert!(note.contains("world.kwargs.max_episode_steps=N"), "{note}");
+            assert_eq!(note.ends_with(by_step), has_thompson, "{note}");
+        }
+        assert_eq!(notes("sane-elbo", &[]), "");
     }
 
     #[test]

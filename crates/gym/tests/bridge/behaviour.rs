@@ -35,6 +35,26 @@ fn a_time_limit_of_the_registration_truncates() {
 }
 
 #[test]
+fn an_environment_may_never_end_unless_its_registration_a_wrapper_an_argument_or_its_console_limits_it() {
+    if is_left_out() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let may_never_end = |name: &str, kwargs: &str| {
+        let options = GymOptions { kwargs: kwargs.parse().unwrap(), ..fixture.world(name) };
+        GymSource::open(&options).and_then(|source| source.make(1)).unwrap().may_never_end()
+    };
+    for limited in ["gym:sane_test_envs:Counter-v0", "gym:CartPole-v1", "gym:sane_test_envs:Wrapped-v0"] {
+        assert!(!may_never_end(limited, ""), "{limited}");
+    }
+    assert!(may_never_end("gym:sane_test_envs:Unlimited-v0", ""));
+    assert!(!may_never_end("gym:sane_test_envs:Unlimited-v0", "max_episode_steps = 9"));
+    for observed in ["", "obs_type = 'ram'"] {
+        assert!(!may_never_end("gym:ALE/Pong-v5", observed), "a console {observed}");
+    }
+}
+
+#[test]
 fn what_an_environment_prints_does_not_reach_the_protocol() {
     if is_left_out() {
         return;

@@ -87,4 +87,6 @@ class Networked(Counter):
 
 
 gymnasium.register("Counter-v0", Counter, max_episode_steps=50)
+gymnasium.register("Unlimited-v0", Counter)
+gymnasium.register("Wrapped-v0", lambda **kwargs: gymnasium.wrappers.TimeLimit(Counter(**kwargs), 50))
 gymnasium.register("Networked-v0", Networked)

@@ -211,7 +211,7 @@ class Bound:
         self.gap, self.batches = 0.0, 0
         self.changing, self.telling_batches = 0.0, 0
 
-    def weight(self, network, states, noisy, kl_scale, transitions):
+    def weight(self, network, states, noisy, kl_scale, memory):
         if self.settings is None:
             return None
         clean = network.clean_q(states)
@@ -223,7 +223,7 @@ class Bound:
         else:
             v = self.settings["q_noise"] * (self.gap if self.settings["q_noise_unit"] == "gap" else 1.0)
         if self.settings["contraction"] == "posterior":
-            v *= (self.settings["posterior_at"] / max(transitions, 1.0)) ** 0.5
+            v *= (self.settings["posterior_at"] / max(memory["transitions"].item(), 1.0)) ** 0.5
         return 2.0 * v * v / network.perturbed()
 
     def noise_that_changes(self, share, clean, noise, kl_scale):
@@ -308,7 +308,7 @@ def verify(path, tolerance):
         value = value if heads > 1 else value.squeeze(1)
         with torch.no_grad():
             kl_scale = online.scales(online.hidden(step["states"]), memory)[1]
-        weight = bound.weight(online, step["states"], q.detach(), kl_scale, memory.get("transitions", torch.zeros(1)).item())
+        weight = bound.weight(online, step["states"], q.detach(), kl_scale, memory)
         if weight is not None:
             kl = online.kl(sigma, kl_scale)
             loss = loss + weight * kl

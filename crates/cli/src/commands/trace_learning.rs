@@ -5,9 +5,9 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use anyhow::Context;
 use safetensors::tensor::{Dtype, TensorView};
-use sane_agent::{ActMode, AgentConfig, Learner, NamedTensor, Policy};
+use sane_agent::{ActMode, AgentConfig, Contraction, Learner, NamedTensor, Policy};
 use sane_env::{Action, AgentSteps, Element, EnvSpec, Stream};
-use sane_lab::{Layers, Preset, RunConfig};
+use sane_lab::{Layers, Preset, RunConfig, WorldConfig};
 use sane_replay::Batch;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ use std::path::PathBuf;
       with one head whose weights are not all 1: weight [batch]
   step{k}.memory.visits, .memory.true_risk [batch], and the same under .memory_next.
       what the agent remembers of the states, for agents that count or know a risk;
-      for those that count also .memory.transitions [1], all that were seen;
+      for those that count or whose noise contracts .memory.transitions [1], all that were seen;
       visits as the online network sees them, and of s' as the target network does
   step{k}.langevin.*
       the normal numbers of a Langevin step, by the names of the parameters
@@ -123,8 +123,8 @@ pub fn run(args: Args, output: &Output) -> Outcome {
     Ok(())
 }
 
-/// The agent with the settings of the command line. They are those of a whole run, of which a trace has the learner alone;
-/// the run is one in a world that every agent can be trained in, also one that reads the true risk.
+/// The agent with the settings of the command line. They are those of a whole run, of which a trace has the learner alone; of its
+/// world nothing is known, so that no agent is refused in it.
 fn with_settings(agent: AgentConfig, args: &Args) -> Result<AgentConfig, Failure> {
     let mut layers = Layers::default();
     for text in &args.set {
@@ -136,10 +136,11 @@ fn with_settings(agent: AgentConfig, args: &Args) -> Result<AgentConfig, Failure
         layers.assignment(text).map_err(Failure::usage)?;
     }
     let run = Preset::RiskyRoad.config("risky-road", &args.agent).map_err(Failure::usage)?;
-    Ok(layers.apply(&RunConfig { learner: agent, ..run }).map_err(Failure::usage)?.learner)
+    let world = WorldConfig { name: "trace".into(), ..run.world };
+    Ok(layers.apply(&RunConfig { learner: agent, world, ..run }).map_err(Failure::usage)?.learner)
 }
 
-/// Lets an agent that remembers states meet those of the batch: it acts in some of them up to three times, and is told a risk
+/// Lets an agent that remembers states, or how many it has seen, meet those of the batch: it acts in some of them up to three times, and is told a risk
 /// of each. Returns what it then remembers, by name; `transitions` are those that it has seen so far.
 fn remember(
     learner: &mut Learner,
@@ -160,18 +161,22 @@ fn remember(
         remembered.push(("memory.true_risk", states().map(&mut tell).collect()));
         remembered.push(("memory_next.true_risk", next_states().map(&mut tell).collect()));
     }
-    if learner.policy().visits(&batch.states[..bytes]).is_some() {
+    let counts_visits = learner.policy().visits(&batch.states[..bytes]).is_some();
+    let bound = learner.config().exploration.bound();
+    if counts_visits || bound.is_some_and(|bound| bound.contraction == Contraction::Posterior) {
         for state in states() {
             (0..stream.below(4)).for_each(|_| {
                 learner.act(state, ActMode::Explore { now: AgentSteps(0) }, stream);
                 *transitions += 1.0;
             });
         }
+        remembered.push(("memory.transitions", vec![*transitions]));
+    }
+    if counts_visits {
         // Counts can depend on features, which are the target network's for s'.
         let (mut online, mut target) = (learner.policy(), learner.policy());
         target.import(&learner.export_target())?;
         let count = |policy: &mut Policy, state: &[u8]| policy.visits(state).unwrap_or(0) as f32;
-        remembered.push(("memory.transitions", vec![*transitions]));
         remembered.push(("memory.visits", states().map(|state| count(&mut online, state)).collect()));
         remembered.push(("memory_next.visits", next_states().map(|state| count(&mut target, state)).collect()));
     }

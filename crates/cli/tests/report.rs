@@ -194,6 +194,22 @@ fn a_frontier_has_a_curve_per_agent_and_a_point_per_value_of_its_knob() {
 }
 
 #[test]
+fn a_seed_in_two_folders_is_one_seed_of_the_frontier_and_another_budget_is_no_seed() {
+    let root = tempfile::tempdir().unwrap();
+    let run = SyntheticRun::small("boxing", "sane", 1, 40.0);
+    ["a", "b"].iter().for_each(|name| run.write_to(&root.path().join("runs").join(name)));
+    SyntheticRun { budget: 10_000, reached: 10_000, ..run }.write_to(&root.path().join("runs/short"));
+    let aside = "set aside: runs/b: repeats runs/a: same world, agent, settings and seed";
+    let output = check(&mut frontier(root.path(), &["runs", "-o", "out", "--json"]), 0, aside);
+    let numbers: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of_points = |key: &str| [&numbers["points"][0][key], &numbers["points"][1][key]].map(Clone::clone);
+    assert_eq!(of_points("seeds"), [1, 1]);
+    let section = |budget: u64| format!("training.total_interactions = {budget}");
+    assert_eq!(of_points("section"), [section(20_000), section(10_000)]);
+    assert!(numbers["set_aside"][0]["folder"] == "runs/b" && numbers["set_aside"][1].is_null(), "{numbers}");
+}
+
+#[test]
 fn a_frontier_of_nothing_is_refused_with_what_is_missing() {
     let root = tempfile::tempdir().unwrap();
     check(&mut frontier(root.path(), &["suites/none.toml"]), 2, "is neither a suite file nor a folder");

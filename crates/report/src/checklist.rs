@@ -3,7 +3,8 @@
 
 use crate::plot::escape;
 use crate::recorded_run::RecordedRun;
-use crate::section::{Section, SetAside};
+use crate::section::Section;
+use crate::set_aside::SetAside;
 use crate::settings::{is_result_key, readable};
 use sane_stats::number_format::{counted, duration, grouped, score};
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,23 +10,23 @@ mod tables;
 
 pub use run::{FrontierRun, read_frontier_run};
 
-use crate::agent::{Look, paper_position};
+use crate::agent::{Look, label, paper_position};
 use crate::data::Data;
 use crate::page::{html_page, remarks_html};
 use crate::plot::{escape, to_svg};
 use crate::report::OutputFile;
-use crate::section::SetAside;
-use crate::settings::differing_keys;
+use crate::set_aside::{SetAside, without_repeats};
+use crate::settings::{Settings, differing_keys, part, readable, section_part, swept_keys, variant_part};
 use crate::{Figure, ReportError, Table};
-use sane_stats::number_format::counted;
 use sane_stats::{Estimate, Scores, bootstrap, mean};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Curves of all worlds.
 #[derive(Debug, Clone)]
 pub struct Frontier {
-    /// In order of their names.
+    /// In order of their names; of one world, the longest training first.
     pub worlds: Vec<WorldFrontier>,
     /// Runs that are in no curve, and why.
     pub set_aside: Vec<SetAside>,
@@ -34,10 +34,14 @@ pub struct Frontier {
     pub last: f64,
 }
 
-/// The curves of one world.
+/// The curves of one world, of runs that share their budget, replay and network.
 #[derive(Debug, Clone)]
 pub struct WorldFrontier {
     pub world: String,
+    /// The shared settings in which the world's runs differ; empty if they share all.
+    pub section: Settings,
+    /// The world, and what tells these runs from its others.
+    pub title: String,
     pub curves: Vec<FrontierCurve>,
 }
 
@@ -60,6 +64,9 @@ pub struct FrontierPoint {
     /// By seed.
     pub runs: Vec<FrontierRun>,
 }
+
+/// The runs of a world by their budget and all that the runs of a section share.
+type Sections = BTreeMap<(Reverse<u64>, Settings), Vec<FrontierRun>>;
 
 /// A number of a run.
 pub(crate) type Pick = fn(&FrontierRun) -> Option<f64>;
@@ -112,29 +119,34 @@ impl FrontierCurve {
 }
 
 impl Frontier {
-    /// The curves of these runs; `last` is the share of the training that they were measured over.
-    pub fn of(runs: Vec<FrontierRun>, set_aside: Vec<SetAside>, last: f64) -> Self {
-        let mut worlds: BTreeMap<String, BTreeMap<(usize, String), Vec<FrontierRun>>> = BTreeMap::new();
-        for run in runs {
-            let position = paper_position(&run.agent).unwrap_or(usize::MAX);
-            let agents = worlds.entry(run.world.clone()).or_default();
-            agents.entry((position, run.agent.clone())).or_default().push(run);
-        }
-        let names: std::collections::BTreeSet<(usize, String)> =
-            worlds.values().flat_map(|agents| agents.keys().cloned()).collect();
+    /// The curves of these runs; `last` is the share of the training that they were measured over. Runs that repeat another
+    /// one are set aside; those that a report would show in separate sections have curves of their own.
+    pub fn of(runs: Vec<FrontierRun>, mut set_aside: Vec<SetAside>, last: f64) -> Self {
+        let (runs, repeated) = without_repeats(runs, |run| &run.recorded);
+        set_aside.extend(repeated);
+        let recorded = || runs.iter().map(|run| &run.recorded);
+        let swept = swept_keys(recorded().map(|run| (run.world.as_str(), run.agent.as_str(), &run.settings)));
+        let names: BTreeSet<(usize, String)> = recorded().map(|run| in_order(&run.agent)).collect();
         let mut looks: BTreeMap<String, Look> = BTreeMap::new();
         for (_, name) in names {
             let taken: Vec<Look> = looks.values().copied().collect();
             looks.insert(name.clone(), Look::of(&name, &taken));
         }
-        let worlds = worlds
-            .into_iter()
-            .map(|(world, agents)| WorldFrontier {
-                world,
-                curves: agents.into_iter().map(|((_, agent), runs)| curve(looks[&agent], agent, runs)).collect(),
-            })
-            .collect();
-        Self { worlds, set_aside, last }
+        let mut worlds: BTreeMap<String, Sections> = BTreeMap::new();
+        for run in runs {
+            let section = (Reverse(run.recorded.budget_interactions), section_part(&run.recorded.settings, &swept));
+            worlds.entry(run.recorded.world.clone()).or_default().entry(section).or_default().push(run);
+        }
+        let mut fronts = Vec::new();
+        for (world, sections) in worlds {
+            let differing = differing_keys(sections.keys().map(|(_, shared)| shared).collect::<Vec<_>>());
+            for (i, ((_, shared), runs)) in sections.into_iter().enumerate() {
+                let section = part(&shared, |key| differing.iter().any(|other| other == key));
+                let (title, curves) = (label(&world, &section, i), curves(&looks, runs, &swept));
+                fronts.push(WorldFrontier { world: world.clone(), section, title, curves });
+            }
+        }
+        Self { worlds: fronts, set_aside, last }
     }
 
     /// The files: `index.html`, `frontier.md`, `frontier.json`, `frontier.csv` (a row per point), `frontier-runs.csv`, and a
@@ -165,13 +177,11 @@ impl Frontier {
 
     /// What the curves say, in sentences.
     pub fn findings(&self) -> Vec<String> {
-        let mut findings: Vec<String> = self.worlds.iter().flat_map(tables::findings).collect();
+        let sections = self.worlds.chunk_by(|a, b| a.world == b.world).filter_map(separated);
+        let mut findings: Vec<String> = sections.collect();
+        findings.extend(self.worlds.iter().flat_map(tables::findings));
         if !self.set_aside.is_empty() {
-            let reasons: Vec<String> =
-                self.set_aside.iter().take(3).map(|run| format!("{} ({})", run.folder, run.reason)).collect();
-            let more = if reasons.len() < self.set_aside.len() { " …" } else { "" };
-            let count = counted(self.set_aside.len(), "run");
-            findings.push(format!("In no curve: {count}: {}{more}.", reasons.join("; ")));
+            findings.push(format!("In no curve: {}.", SetAside::listed(&self.set_aside)));
         }
         findings
     }
@@ -222,16 +232,47 @@ impl Frontier {
     }
 }
 
-fn curve(look: Look, agent: String, runs: Vec<FrontierRun>) -> FrontierCurve {
-    let knob = differing_keys(runs.iter().map(|run| &run.settings).collect::<Vec<_>>());
-    let mut points: BTreeMap<Vec<Option<String>>, Vec<FrontierRun>> = BTreeMap::new();
+/// Agents are shown in this order: the paper's first.
+fn in_order(agent: &str) -> (usize, String) {
+    (paper_position(agent).unwrap_or(usize::MAX), agent.to_owned())
+}
+
+/// Which curves of one world are apart, and why; none where all are together.
+fn separated(sections: &[WorldFrontier]) -> Option<String> {
+    let [first, _, ..] = sections else { return None };
+    let keys: BTreeSet<&String> = sections.iter().flat_map(|section| section.section.keys()).collect();
+    let value = |section: &WorldFrontier, key: &str| match section.section.get(key) {
+        Some(value) => format!("{key} = {}", readable(value)),
+        None => format!("{key} not set"),
+    };
+    let values = |section| keys.iter().map(|key| value(section, key)).collect::<Vec<_>>().join(", ");
+    let listed: Vec<String> = sections.iter().map(values).collect();
+    Some(format!(
+        "{}: runs that differ in budget, replay, network or profile are not averaged; there are curves for {}.",
+        first.world,
+        listed.join("; for ")
+    ))
+}
+
+fn curves(looks: &BTreeMap<String, Look>, runs: Vec<FrontierRun>, swept: &BTreeSet<String>) -> Vec<FrontierCurve> {
+    let mut agents: BTreeMap<(usize, String), Vec<FrontierRun>> = BTreeMap::new();
     for run in runs {
-        points.entry(knob.iter().map(|key| run.settings.get(key).cloned()).collect()).or_default().push(run);
+        agents.entry(in_order(&run.recorded.agent)).or_default().push(run);
+    }
+    agents.into_iter().map(|((_, agent), runs)| curve(looks[&agent], agent, runs, swept)).collect()
+}
+
+fn curve(look: Look, agent: String, runs: Vec<FrontierRun>, swept: &BTreeSet<String>) -> FrontierCurve {
+    let own: Vec<Settings> = runs.iter().map(|run| variant_part(&run.recorded.settings, swept)).collect();
+    let knob = differing_keys(&own);
+    let mut points: BTreeMap<Vec<Option<String>>, Vec<FrontierRun>> = BTreeMap::new();
+    for (run, own) in runs.into_iter().zip(&own) {
+        points.entry(knob.iter().map(|key| own.get(key).cloned()).collect()).or_default().push(run);
     }
     let mut points: Vec<FrontierPoint> = points
         .into_iter()
         .map(|(values, mut runs)| {
-            runs.sort_by_key(|run| run.seed);
+            runs.sort_by_key(|run| run.recorded.seed);
             let mut shown: Vec<String> = values.into_iter().map(|value| value.unwrap_or_else(|| "–".into())).collect();
             // Two keys that are set alike, such as the first and the last ε, are one knob.
             shown.dedup();
@@ -246,13 +287,19 @@ fn curve(look: Look, agent: String, runs: Vec<FrontierRun>) -> FrontierCurve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorded_run::RecordedRun;
+    use crate::settings::BUDGET;
 
     fn run(agent: &str, knob: &str, seed: u64, share: f64, harm: f64, value: f64) -> FrontierRun {
         FrontierRun {
-            world: "risky-road".into(),
-            agent: agent.into(),
-            seed,
-            settings: [("learner.exploration.knob".to_owned(), knob.to_owned())].into(),
+            recorded: RecordedRun {
+                folder: format!("runs/{agent}/{knob}/seed-{seed}").into(),
+                world: "risky-road".into(),
+                agent: agent.into(),
+                seed,
+                settings: [("learner.exploration.knob".to_owned(), knob.to_owned())].into(),
+                ..RecordedRun::default()
+            },
             interactions: 30_000,
             changed_share: share,
             harms_per_1000: harm,
@@ -317,6 +364,66 @@ mod tests {
         let frontier = Frontier { set_aside: vec![aside], ..frontier() };
         assert_eq!(frontier.findings().last().unwrap(), "In no curve: 1 run: runs/x (it has not begun to learn).");
         assert_eq!(frontier.json()["set_aside"][0]["reason"], "it has not begun to learn");
+    }
+
+    #[test]
+    fn a_run_that_repeats_another_counts_once_and_is_named() {
+        let copy = |folder: &str, interactions: u64| {
+            let mut copy = run("sane", "1", 1, 0.1, 2.0, 33.0);
+            (copy.recorded.folder, copy.recorded.reached_interactions) = (folder.into(), interactions);
+            copy
+        };
+        let frontier = Frontier::of(vec![copy("a", 60_000), copy("b", 60_500), copy("c", 60_000)], Vec::new(), 0.5);
+        let [point] = &frontier.worlds[0].curves[0].points[..] else { panic!("one point") };
+        assert_eq!(point.runs.iter().map(|run| run.recorded.folder.display().to_string()).collect::<Vec<_>>(), ["b"]);
+        assert_eq!(point.estimate(|run| Some(run.harms_per_1000)).unwrap().interval, None, "one seed has no interval");
+        assert_eq!(frontier.set_aside.iter().map(|run| &*run.folder).collect::<Vec<_>>(), ["a", "c"]);
+        let reason = "repeats b: same world, agent, settings and seed";
+        assert_eq!(frontier.json()["set_aside"][1]["reason"], reason);
+        assert_eq!(frontier.findings().last().unwrap(), &format!("In no curve: 2 runs: a ({reason}); c ({reason})."));
+    }
+
+    /// As [`run`], with a setting of the section.
+    fn with(key: &str, value: &str, seed: u64) -> FrontierRun {
+        let mut run = run("sane", "1", seed, 0.1, 2.0, 33.0);
+        run.recorded.budget_interactions = if key == BUDGET { value.parse().unwrap() } else { 60_000 };
+        run.recorded.settings.insert(key.into(), value.into());
+        run
+    }
+
+    #[test]
+    fn runs_of_different_budgets_are_no_seeds_of_one_point() {
+        let runs = vec![with(BUDGET, "20000", 1), with(BUDGET, "60000", 1), with(BUDGET, "60000", 2)];
+        let frontier = Frontier::of(runs, Vec::new(), 0.5);
+        let titles: Vec<&str> = frontier.worlds.iter().map(|world| &*world.title).collect();
+        assert_eq!(
+            titles,
+            ["risky-road (total_interactions = 60,000)", "risky-road (total_interactions = 20,000)"],
+            "the longest training first"
+        );
+        let seeds: Vec<usize> = frontier.worlds.iter().map(|world| world.curves[0].points[0].runs.len()).collect();
+        assert_eq!((seeds, frontier.set_aside.len()), (vec![2, 1], 0));
+        let said = &frontier.findings()[0];
+        assert!(
+            said.ends_with(
+                "there are curves for training.total_interactions = 60,000; for training.total_interactions = 20,000."
+            ),
+            "{said}"
+        );
+        assert_eq!(frontier.json()["points"][1]["section"], "training.total_interactions = 20000");
+        let files = frontier.files().unwrap();
+        let figures: BTreeSet<&str> = files[5..].iter().map(|file| &*file.path).collect();
+        assert_eq!(figures.len(), 4, "a figure of each: {figures:?}");
+    }
+
+    #[test]
+    fn replay_and_network_separate_curves_as_they_do_in_a_report_and_a_sweep_is_a_knob() {
+        let two = |key| Frontier::of(vec![with(key, "1", 1), with(key, "2", 1)], Vec::new(), 0.5).worlds.len();
+        assert_eq!(["replay.capacity", "learner.network.hidden", "learner.gamma"].map(two), [2, 2, 1]);
+        let swept = ["1", "2", "3"].map(|value| with("replay.capacity", value, 1)).to_vec();
+        let frontier = Frontier::of(swept, Vec::new(), 0.5);
+        let [world] = &frontier.worlds[..] else { panic!("a sweep is one section") };
+        assert_eq!((&world.curves[0].knob[..], world.curves[0].points.len()), (&["replay.capacity".to_owned()][..], 3));
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod report;
 pub mod risk;
 mod section;
 mod sensitivity;
+mod set_aside;
 mod settings;
 mod table;
 mod tables;
@@ -64,8 +65,9 @@ pub use recorded_run::{
     Point, ProcessSummary, RecordedEvaluation, RecordedRun, find_runs, read_run, read_run_config, search_runs,
 };
 pub use report::{ComparisonReport, OutputFile, Report, ReportOptions, SectionReport};
-pub use section::{Common, Measure, Section, SetAside, sections};
+pub use section::{Common, Measure, Section, sections};
 pub use sensitivity::Sensitivity;
+pub use set_aside::SetAside;
 pub use settings::Settings;
 pub use table::{Row, RowKind, Table};
 

@@ -4,7 +4,7 @@
 //! events is read in about a second.
 
 use crate::ReportError;
-use crate::section::SetAside;
+use crate::set_aside::SetAside;
 use crate::settings::{self, Settings};
 use sane_record::{
     EvaluatedWhileTraining, EvaluationFinished, Event, IntervalFinished, ModuleHealth, RecordError, RunFinished,

@@ -3,11 +3,11 @@
 use crate::agent::Agent;
 use crate::paper::{Noise, suite};
 use crate::recorded_run::{RecordedEvaluation, RecordedRun};
-use crate::settings::{Settings, is_result_key, is_section_key, part, swept_keys};
+use crate::set_aside::{SetAside, without_repeats};
+use crate::settings::{Settings, is_section_key, swept_keys};
 use crate::variant::told_apart;
 use sane_record::PAPER_GAMES;
 use sane_stats::Scores;
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A score of a run.
@@ -156,17 +156,10 @@ pub struct Common {
     pub scores: Vec<(usize, Scores)>,
 }
 
-/// A run that is in no table, and why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SetAside {
-    pub folder: String,
-    pub reason: String,
-}
-
 /// Groups runs into sections. Of runs that repeat world, agent, settings and seed, the one with most interactions is kept.
 /// With `evaluated_at`, the tables hold evaluations after that many interactions instead of after the whole budget.
 pub fn sections(runs: Vec<RecordedRun>, evaluated_at: Option<u64>) -> (Vec<Section>, Vec<SetAside>) {
-    let (runs, set_aside) = without_repeats(runs);
+    let (runs, set_aside) = without_repeats(runs, |run| run);
     let swept = swept_keys(runs.iter().map(|run| (run.world.as_str(), run.agent.as_str(), &run.settings)));
     let decides = |key: &str| is_section_key(key) && !swept.contains(key);
     let (kinds, of_run) = told_apart(&runs.iter().collect::<Vec<_>>(), &decides);
@@ -181,24 +174,6 @@ pub fn sections(runs: Vec<RecordedRun>, evaluated_at: Option<u64>) -> (Vec<Secti
     let sections =
         groups.into_iter().map(|(distinction, runs)| section(distinction, evaluated_at, runs, &swept)).collect();
     (sections, set_aside)
-}
-
-fn without_repeats(mut runs: Vec<RecordedRun>) -> (Vec<RecordedRun>, Vec<SetAside>) {
-    runs.sort_by(|a, b| (b.reached_interactions, &a.folder).cmp(&(a.reached_interactions, &b.folder)));
-    let mut kept: Vec<RecordedRun> = Vec::new();
-    let mut seen: BTreeMap<(String, String, u64, Settings), usize> = BTreeMap::new();
-    let mut set_aside = Vec::new();
-    for run in runs {
-        let identity = (run.world.clone(), run.agent.clone(), run.seed, part(&run.settings, is_result_key));
-        if let Some(&first) = seen.get(&identity) {
-            let reason = format!("repeats {}: same world, agent, settings and seed", kept[first].folder.display());
-            set_aside.push(SetAside { folder: run.folder.display().to_string(), reason });
-        } else {
-            seen.insert(identity, kept.len());
-            kept.push(run);
-        }
-    }
-    (kept, set_aside)
 }
 
 fn section(

@@ -79,9 +79,14 @@ pub fn short_key(key: &str) -> &str {
     general.filter_map(|prefix| key[two..].strip_prefix(prefix)).next().unwrap_or(&key[two..])
 }
 
-/// The part of the settings that distinguishes variants of one agent.
-pub fn variant_part(settings: &Settings) -> Settings {
-    part(settings, is_variant_key)
+/// The part of the settings that decides a run's section, where `swept` make variants.
+pub fn section_part(settings: &Settings, swept: &BTreeSet<String>) -> Settings {
+    part(settings, |key| is_section_key(key) && !swept.contains(key))
+}
+
+/// The part of the settings that distinguishes variants of one agent within a section, those `swept` among them.
+pub fn variant_part(settings: &Settings, swept: &BTreeSet<String>) -> Settings {
+    part(settings, |key| is_variant_key(key) || swept.contains(key))
 }
 
 /// The keys whose values are not the same in all of these settings.
@@ -127,7 +132,11 @@ mod tests {
     }
 
     fn section_part(settings: &Settings) -> Settings {
-        part(settings, is_section_key)
+        super::section_part(settings, &BTreeSet::new())
+    }
+
+    fn variant_part(settings: &Settings) -> Settings {
+        super::variant_part(settings, &BTreeSet::new())
     }
 
     #[test]

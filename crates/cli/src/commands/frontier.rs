@@ -63,10 +63,10 @@ pub fn run(args: Args, output: &Output) -> Outcome {
         }
         .into());
     }
-    for run in &set_aside {
+    let frontier = Frontier::of(runs, set_aside, args.last);
+    for run in &frontier.set_aside {
         output.note(format!("set aside: {}: {}", run.folder, run.reason));
     }
-    let frontier = Frontier::of(runs, set_aside, args.last);
     fs::create_dir_all(&args.output).with_context(|| format!("cannot create {}", args.output.display()))?;
     for file in frontier.files()? {
         let path = args.output.join(&file.path);

@@ -14,7 +14,7 @@ pub fn of(world: &WorldFrontier, last: f64) -> Figure {
     let width = 2.0 * PANEL.0 + 24.0;
     let labels: Vec<(&str, Look)> = world.curves.iter().map(|curve| (&*curve.agent, curve.look)).collect();
     let legend = legend_height(&labels, width - 32.0) + 10.0;
-    let description = format!("Harm and return against the share of exploratory actions in {}", world.world);
+    let description = format!("Harm and return against the share of exploratory actions in {}", world.title);
     let mut scene = Scene::new(width, legend + PANEL.1 + 8.0, description);
     draw_legend(&mut scene, &labels, (16.0, 6.0), width - 32.0);
     let harm: Pick = |run| Some(run.harms_per_1000);
@@ -25,7 +25,7 @@ pub fn of(world: &WorldFrontier, last: f64) -> Figure {
     for (i, (pick, y)) in [(harm, harm_axis), (value, return_axis)].into_iter().enumerate() {
         let corner = (8.0 + i as f32 * (PANEL.0 + 8.0), legend);
         let x = share_axis(of_runs(|run| Some(run.changed_share)));
-        let title = format!("{}: {}", world.world, ["harm", "return"][i]);
+        let title = format!("{}: {}", world.title, ["harm", "return"][i]);
         let panel = Panel { title, x, y, corner, size: PANEL };
         panel.draw(&mut scene, &[]);
         world.curves.iter().for_each(|curve| draw_curve(&mut scene, &panel, curve, pick));
@@ -35,11 +35,11 @@ pub fn of(world: &WorldFrontier, last: f64) -> Figure {
          lines: from the lowest to the highest seed; small dots: single seeds. Left: bad episodes (or lost lives) per 1,000 \
          interactions, logarithmic; no harm at all lies on the lower edge. Further right is more exploration: at equal \
          shares, lower is better on the left and higher on the right.",
-        world.world,
+        world.title,
         100.0 * last
     );
     let part: String =
-        world.world.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
+        world.title.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
     Figure { name: format!("frontier-{part}"), caption, scene }
 }
 

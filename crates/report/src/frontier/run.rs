@@ -1,20 +1,15 @@
 //! A run's part of the frontier, read from its records: the end of its training.
 
 use crate::ReportError;
-use crate::recorded_run::read_run_config;
-use crate::settings::{Settings, variant_part};
+use crate::recorded_run::{RecordedRun, read_run_config};
 use sane_record::{EpisodeFinished, Event, IntervalFinished, scan_jsonl};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a run did over the last part of its training.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrontierRun {
-    pub folder: PathBuf,
-    pub world: String,
-    pub agent: String,
-    pub seed: u64,
-    /// The settings in which runs of one agent may differ.
-    pub settings: Settings,
+    /// What it was: its folder, its settings, how far it came.
+    pub recorded: RecordedRun,
     /// Interactions measured.
     pub interactions: u64,
     /// Share of them whose action was exploratory.
@@ -33,8 +28,9 @@ pub struct FrontierRun {
 /// Reads the run in `folder`, over the last part of its budget (`last` of 1 is all of it); refuses one that has not reached
 /// its budget, since its last part is not that of the others.
 pub fn read_frontier_run(folder: &Path, last: f64) -> Result<FrontierRun, ReportError> {
-    let config = read_run_config(folder)?;
-    let from = config.budget_interactions - (config.budget_interactions as f64 * last).round() as u64;
+    let mut recorded = read_run_config(folder)?;
+    let budget = recorded.budget_interactions;
+    let from = budget - (budget as f64 * last).round() as u64;
     let mut sums = Sums { from, ..Sums::default() };
     let events = folder.join("events.jsonl");
     scan_jsonl(&events, |line| {
@@ -48,8 +44,9 @@ pub fn read_frontier_run(folder: &Path, last: f64) -> Result<FrontierRun, Report
         Ok(())
     })?;
     let unusable = |reason: String| ReportError::Unusable { path: folder.into(), reason };
-    if sums.reached < config.budget_interactions {
-        let (reached, budget) = (sums.reached, config.budget_interactions);
+    recorded.reached_interactions = sums.reached;
+    if sums.reached < budget {
+        let reached = sums.reached;
         return Err(unusable(format!("it has reached {reached} of its {budget} interactions")));
     }
     let Some(changed_share) = ratio(sums.changed, sums.measured) else {
@@ -64,11 +61,7 @@ pub fn read_frontier_run(folder: &Path, last: f64) -> Result<FrontierRun, Report
         false => (sums.lives_lost, sums.recorded.saturating_sub(from)),
     };
     Ok(FrontierRun {
-        folder: folder.into(),
-        world: config.world,
-        agent: config.agent,
-        seed: config.seed,
-        settings: variant_part(&config.settings),
+        recorded,
         interactions,
         changed_share,
         changed_risky: ratio(sums.changed_risky, sums.risky),

@@ -27,7 +27,7 @@ pub fn of(world: &WorldFrontier) -> Vec<Table> {
 fn all_points(world: &WorldFrontier) -> Table {
     let columns = ["agent, knob", "seeds", "exploratory", "in risky states", "elsewhere", "harm per 1,000", "return"];
     let mut table = Table {
-        caption: format!("{}: every point", world.world),
+        caption: format!("{}: every point", world.title),
         columns: columns.map(str::to_owned).to_vec(),
         notes: knobs(world),
         ..Table::default()
@@ -66,7 +66,7 @@ fn at_equal_shares(world: &WorldFrontier) -> Table {
     let mut columns = vec!["agent".to_owned()];
     columns.extend(SHARES.map(|share| format!("at {}", percent(share))));
     let mut table = Table {
-        caption: format!("{}: harm per 1,000 interactions at equal shares of exploratory actions", world.world),
+        caption: format!("{}: harm per 1,000 interactions at equal shares of exploratory actions", world.title),
         columns,
         notes: vec!["Interpolated between the points of a curve; a dash where the curve does not reach.".into()],
         ..Table::default()
@@ -85,7 +85,7 @@ pub fn findings(world: &WorldFrontier) -> Vec<String> {
     for curve in world.curves.iter().filter(|curve| 1 < curve.knob.len()) {
         findings.push(format!(
             "{}: the points of {} differ in {} settings ({}), which are shown as one knob.",
-            world.world,
+            world.title,
             curve.agent,
             curve.knob.len(),
             curve.knob.join(", ")
@@ -109,7 +109,7 @@ fn oracle_gain(world: &WorldFrontier) -> Option<String> {
     Some(format!(
         "{}: The oracle's best mean return is {}, that of the best constant noise ({}{}) {}: a gain of {}. Harm per 1,000 \
          interactions there: {} and {}.",
-        world.world,
+        world.title,
         score(high),
         constant.agent,
         if point.value.is_empty() { String::new() } else { format!(", {}", point.value) },
@@ -139,6 +139,7 @@ pub fn points(worlds: &[WorldFrontier]) -> Data {
         "return_mean",
         "return_low_95",
         "return_high_95",
+        "section",
     ];
     let mut data = Data::new("frontier", &columns);
     for world in worlds {
@@ -154,6 +155,7 @@ pub fn points(worlds: &[WorldFrontier]) -> Data {
             row.extend([json!(point.mean(RISKY)), json!(point.mean(OTHER))]);
             row.extend(three(point.estimate(HARM)));
             row.extend(three(point.estimate(RETURN)));
+            row.push(json!(section(world)));
             data.rows.push(row);
         }
     }
@@ -175,6 +177,7 @@ pub fn runs(worlds: &[WorldFrontier]) -> Data {
         "return_mean",
         "episodes",
         "folder",
+        "section",
     ];
     let mut data = Data::new("frontier-runs", &columns);
     for world in worlds {
@@ -184,7 +187,7 @@ pub fn runs(worlds: &[WorldFrontier]) -> Data {
                     json!(world.world),
                     json!(curve.agent),
                     json!(point.value),
-                    json!(run.seed),
+                    json!(run.recorded.seed),
                     json!(run.interactions),
                     json!(run.changed_share),
                     json!(run.changed_risky),
@@ -192,7 +195,8 @@ pub fn runs(worlds: &[WorldFrontier]) -> Data {
                     json!(run.harms_per_1000),
                     json!(run.return_mean),
                     json!(run.episodes),
-                    json!(run.folder.display().to_string()),
+                    json!(run.recorded.folder.display().to_string()),
+                    json!(section(world)),
                 ]);
             }
         }
@@ -202,6 +206,11 @@ pub fn runs(worlds: &[WorldFrontier]) -> Data {
 
 fn points_of(world: &WorldFrontier) -> impl Iterator<Item = (&FrontierCurve, &FrontierPoint)> {
     world.curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
+}
+
+/// What tells these runs from the others of their world; empty where nothing does.
+fn section(world: &WorldFrontier) -> String {
+    world.section.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
 fn three(estimate: Option<Estimate>) -> [serde_json::Value; 3] {

@@ -5,33 +5,33 @@ use super::analysis::{MeasureAnalysis, NamedPrediction, Prediction, Predictor, R
 use super::audit::{law_remarks, same_sigma_remark};
 use super::law_figure::{LAWS, law_figure};
 use super::laws::{NoiseLaws, law_points};
-use crate::agent::{Look, label, paper_position};
+use crate::agent::{Agent, Look};
 use crate::data::Data;
 use crate::figures::file_part;
 use crate::page::{html_page, remarks_html};
 use crate::plot::{Axis, EstimateRow, Panel, Scene, TickStyle, Weight, escape, text_width, to_svg};
-use crate::section::SetAside;
-use crate::settings::{Settings, differing_keys, part, variant_part};
+use crate::set_aside::{SetAside, without_repeats};
 use crate::{Figure, OutputFile, RecordedRun, ReportError, Table};
 use sane_record::RiskAudit;
 use sane_stats::number_format::{counted, hundredths, percent, range, scientific};
 use sane_stats::{Estimate, LinearFit, Scores, bootstrap, mean};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// The audit of one run, with the settings of that run.
 #[derive(Debug, Clone)]
 pub struct AuditedRun {
     pub audit: RiskAudit,
     pub analysis: RiskAnalysis,
-    /// The settings in which runs of one agent may differ.
-    settings: Settings,
+    /// What its folder says about it, as far as the audited policy was trained.
+    recorded: RecordedRun,
 }
 
 impl AuditedRun {
     /// `run` is what the run's folder says about it.
-    pub fn new(audit: RiskAudit, analysis: RiskAnalysis, run: &RecordedRun) -> Self {
-        Self { audit, analysis, settings: variant_part(&run.settings) }
+    pub fn new(audit: RiskAudit, analysis: RiskAnalysis, run: RecordedRun) -> Self {
+        let recorded = RecordedRun { reached_interactions: audit.subject.trained_interactions, ..run };
+        Self { audit, analysis, recorded }
     }
 }
 
@@ -40,7 +40,7 @@ impl AuditedRun {
 pub struct SeedAudits {
     /// By world, the paper's agents first.
     pub agents: Vec<AuditedAgent>,
-    /// Runs that were not audited, and why.
+    /// Runs that are in no table, and why.
     pub set_aside: Vec<SetAside>,
 }
 
@@ -112,26 +112,23 @@ fn prediction(run: &AuditedRun, measure: RiskMeasure, predictor: Predictor) -> O
 }
 
 impl SeedAudits {
-    /// Groups the runs.
-    pub fn of(runs: Vec<AuditedRun>, set_aside: Vec<SetAside>) -> Self {
-        let mut groups: BTreeMap<(String, usize, String, Settings), Vec<AuditedRun>> = BTreeMap::new();
-        for run in runs {
-            let (world, agent) = (run.audit.subject.world.clone(), run.audit.subject.agent.clone());
-            let position = paper_position(&agent).unwrap_or(usize::MAX);
-            groups.entry((world, position, agent, run.settings.clone())).or_default().push(run);
-        }
-        let keys: Vec<_> = groups.keys().cloned().collect();
-        let mut looks: BTreeMap<String, Look> = BTreeMap::new();
+    /// Groups the runs, each once: those that repeat another one are set aside. Whatever can change what a run learns, its
+    /// budget, replay and network included, makes it a row of its own.
+    pub fn of(runs: Vec<AuditedRun>, mut set_aside: Vec<SetAside>) -> Self {
+        let (mut runs, repeated) = without_repeats(runs, |run| &run.recorded);
+        set_aside.extend(repeated);
+        runs.sort_by_key(|run| run.recorded.seed);
+        let variants = Agent::all_of(&runs.iter().map(|run| run.recorded.clone()).collect::<Vec<_>>());
+        let worlds: BTreeSet<String> = runs.iter().map(|run| run.recorded.world.clone()).collect();
         let mut agents: Vec<AuditedAgent> = Vec::new();
-        for ((world, _, name, settings), mut runs) in groups {
-            let variants = keys.iter().filter(|(w, _, n, _)| *w == world && *n == name).map(|key| &key.3);
-            let position = variants.clone().position(|variant| *variant == settings).unwrap_or_default();
-            let differing = differing_keys(variants);
-            let label = label(&name, &part(&settings, |key| differing.iter().any(|other| other == key)), position);
-            let taken: Vec<Look> = looks.values().copied().collect();
-            let look = *looks.entry(label.clone()).or_insert_with(|| Look::of(&name, &taken));
-            runs.sort_by_key(|run| run.audit.subject.seed);
-            agents.push(AuditedAgent { world, label, look, runs });
+        for (world, variant) in worlds.iter().flat_map(|world| variants.iter().map(move |variant| (world, variant))) {
+            let is_of = |run: &AuditedRun| run.recorded.world == *world && variant.is_of(&run.recorded);
+            let (own, others): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_of);
+            runs = others;
+            if !own.is_empty() {
+                let label = variant.label.clone();
+                agents.push(AuditedAgent { world: world.clone(), label, look: variant.look, runs: own });
+            }
         }
         Self { agents, set_aside }
     }
@@ -168,7 +165,7 @@ impl SeedAudits {
         findings.extend(self.agents.iter().flat_map(law_findings));
         findings.extend(self.agents.iter().flat_map(same_sigma_findings));
         if !self.set_aside.is_empty() {
-            findings.push(format!("{} not audited.", counted(self.set_aside.len(), "run")));
+            findings.push(format!("In no table: {}.", SetAside::listed(&self.set_aside)));
         }
         findings
     }
@@ -406,7 +403,7 @@ impl SeedAudits {
             "{}{tables}{}{}",
             remarks_html(&self.findings()),
             figures.iter().map(shown).collect::<String>(),
-            if aside.is_empty() { String::new() } else { format!("<h2>Not audited</h2>\n{}", remarks_html(&aside)) },
+            if aside.is_empty() { String::new() } else { format!("<h2>In no table</h2>\n{}", remarks_html(&aside)) },
         );
         html_page("sane risk audit", TITLE, "", &body)
     }
@@ -514,14 +511,22 @@ fn predictors_figure(world: &str, agents: &[&AuditedAgent]) -> Option<Figure> {
 mod tests {
     use super::super::laws::tests::lawful;
     use super::*;
+    use crate::settings::BUDGET;
 
     fn run(seed: u64, off: f64, q_noise: &str) -> AuditedRun {
         let mut audit = lawful(60, off);
         audit.subject.seed = seed;
         audit.subject.agent = "sane-elbo".into();
-        let settings = Settings::from([("learner.exploration.q_noise".to_owned(), q_noise.to_owned())]);
+        let recorded = RecordedRun {
+            folder: format!("runs/{q_noise}/seed-{seed}").into(),
+            world: audit.subject.world.clone(),
+            agent: audit.subject.agent.clone(),
+            seed,
+            settings: [("learner.exploration.q_noise".to_owned(), q_noise.to_owned())].into(),
+            ..RecordedRun::default()
+        };
         let analysis = RiskAnalysis::of(&audit);
-        AuditedRun::new(audit, analysis, &RecordedRun { settings, ..RecordedRun::default() })
+        AuditedRun::new(audit, analysis, recorded)
     }
 
     #[test]
@@ -540,6 +545,41 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_repeats_another_counts_once_and_is_named() {
+        let copy = |folder: &str, trained: u64| {
+            let AuditedRun { mut audit, analysis, recorded } = run(1, 1.0, "0.3");
+            audit.subject.trained_interactions = trained;
+            AuditedRun::new(audit, analysis, RecordedRun { folder: folder.into(), ..recorded })
+        };
+        let audits = SeedAudits::of(vec![copy("a", 20_000), copy("b", 60_000)], Vec::new());
+        let [agent] = &audits.agents[..] else { panic!("one agent") };
+        assert_eq!(agent.runs.iter().map(|run| run.recorded.folder.display().to_string()).collect::<Vec<_>>(), ["b"]);
+        let auc = agent.auc(RiskMeasure::TrueRisk, Predictor::MinusSigma).unwrap();
+        assert_eq!(auc.interval, None, "one seed has no interval");
+        let reason = "repeats b: same world, agent, settings and seed";
+        assert_eq!(audits.json()["set_aside"][0]["reason"], reason);
+        assert_eq!(audits.findings().last().unwrap(), &format!("In no table: 1 run: a ({reason})."));
+    }
+
+    #[test]
+    fn runs_of_another_budget_replay_or_network_are_no_seeds_of_one_agent() {
+        for (key, labels) in [
+            (BUDGET, ["sane-elbo (total_interactions = 20,000)", "sane-elbo (total_interactions = 60,000)"]),
+            ("replay.capacity", ["sane-elbo (capacity = 20,000)", "sane-elbo (capacity = 60,000)"]),
+            ("learner.network.hidden", ["sane-elbo (hidden = 20,000)", "sane-elbo (hidden = 60,000)"]),
+        ] {
+            let with = |value: &str| {
+                let mut run = run(1, 1.0, "0.3");
+                run.recorded.settings.insert(key.into(), value.into());
+                run
+            };
+            let audits = SeedAudits::of(vec![with("60000"), with("20000")], Vec::new());
+            assert_eq!(audits.agents.iter().map(|agent| &*agent.label).collect::<Vec<_>>(), labels);
+            assert!(audits.set_aside.is_empty() && audits.agents.iter().all(|agent| agent.runs.len() == 1));
+        }
+    }
+
+    #[test]
     fn the_result_is_a_page_a_text_numbers_and_figures_for_predictors_and_laws() {
         let set_aside = vec![SetAside { folder: "runs/x".into(), reason: "eps-greedy has no σ(s)".into() }];
         let audits = SeedAudits::of(vec![run(1, 1.0, "0.3"), run(2, 1.0, "0.3")], set_aside);
@@ -550,7 +590,10 @@ mod tests {
         assert!(paths.contains(&"predictors-risky-road.svg") && paths.contains(&"laws-risky-road-sane-elbo.png"));
         let text = String::from_utf8(files[1].bytes.clone()).unwrap();
         assert!(text.contains("σ is 1.00 times that (median, nothing fitted, R² 1.00"), "{text}");
-        assert!(text.contains("slope over visits") && text.contains("1 run not audited"), "{text}");
+        assert!(
+            text.contains("slope over visits") && text.contains("In no table: 1 run: runs/x (eps-greedy has no σ(s))"),
+            "{text}"
+        );
         let laws = String::from_utf8(files[5].bytes.clone()).unwrap();
         assert_eq!(laws.lines().count(), 3, "a row per run");
     }

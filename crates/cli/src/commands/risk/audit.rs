@@ -93,7 +93,7 @@ pub fn run(args: Args, output: &Output) -> Outcome {
             Ok(Some(Audited { audit, analysis })) => {
                 // Each at once, since the next may fail or be stopped.
                 write_all(&folder.join("risk/audit"), &audit_files(&audit, &analysis)?)?;
-                runs.push(AuditedRun::new(audit, analysis, &read_run_config(folder)?));
+                runs.push(AuditedRun::new(audit, analysis, read_run_config(folder)?));
             }
             Ok(None) => return stopped(output),
             Err(failure) => {

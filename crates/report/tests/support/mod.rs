@@ -27,6 +27,9 @@ pub struct SyntheticRun {
     pub dead_module: bool,
     /// Share of states in which the module is off.
     pub dead_states: f64,
+    /// Changes its records before they are written, for values that a test needs to know.
+    pub of_interval: fn(&mut IntervalFinished),
+    pub of_episode: fn(&mut EpisodeFinished),
 }
 
 impl SyntheticRun {
@@ -45,6 +48,8 @@ impl SyntheticRun {
             settings: String::new(),
             dead_module: false,
             dead_states: 0.1,
+            of_interval: |_| (),
+            of_episode: |_| (),
         }
     }
 
@@ -107,7 +112,7 @@ impl SyntheticRun {
             if now == next_episode {
                 episode += 1;
                 next_episode += self.episode_length;
-                file.write(&Event::EpisodeFinished(EpisodeFinished {
+                let mut finished = EpisodeFinished {
                     interactions: now,
                     episode,
                     return_raw: (mean + self.wobble(now, 3)).round(),
@@ -119,11 +124,12 @@ impl SyntheticRun {
                     epsilon,
                     sigma,
                     effective_exploration_share: exploration,
-                }))
-                .unwrap();
+                };
+                (self.of_episode)(&mut finished);
+                file.write(&Event::EpisodeFinished(finished)).unwrap();
             }
             if now == next_interval {
-                file.write(&Event::IntervalFinished(IntervalFinished {
+                let mut finished = IntervalFinished {
                     interactions: now,
                     frames: 4 * now,
                     episodes: episode,
@@ -142,8 +148,9 @@ impl SyntheticRun {
                     gradient_norm_mean: Some(0.5625),
                     module: sigma.map(|sigma| self.module(sigma)),
                     bound: None,
-                }))
-                .unwrap();
+                };
+                (self.of_interval)(&mut finished);
+                file.write(&Event::IntervalFinished(finished)).unwrap();
             }
         }
         if self.reached == self.budget {

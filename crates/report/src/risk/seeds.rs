@@ -44,6 +44,12 @@ pub struct SeedAudits {
     pub set_aside: Vec<SetAside>,
 }
 
+/// How well a predictor ranks the states of a run by their risk.
+type Score = fn(Prediction) -> Option<Estimate>;
+
+const AUC: Score = |found| found.auc;
+const SPEARMAN: Score = |found| found.spearman;
+
 /// One agent in one world.
 #[derive(Debug, Clone)]
 pub struct AuditedAgent {
@@ -68,18 +74,23 @@ impl AuditedAgent {
 
     /// The AUC of a predictor over seeds.
     pub fn auc(&self, measure: RiskMeasure, predictor: Predictor) -> Option<Estimate> {
-        self.over_seeds(&|run| prediction(run, measure, predictor)?.auc.map(|auc| auc.point))
-    }
-
-    /// Seeds in which the AUC of a predictor can be computed: those with states of both kinds.
-    fn seeds_with_auc(&self, measure: RiskMeasure, predictor: Predictor) -> usize {
-        let has_auc = |run: &&AuditedRun| prediction(run, measure, predictor).is_some_and(|found| found.auc.is_some());
-        self.runs.iter().filter(has_auc).count()
+        self.score(measure, predictor, AUC)
     }
 
     /// Its rank correlation with the risk over seeds.
     pub fn spearman(&self, measure: RiskMeasure, predictor: Predictor) -> Option<Estimate> {
-        self.over_seeds(&|run| prediction(run, measure, predictor)?.spearman.map(|rho| rho.point))
+        self.score(measure, predictor, SPEARMAN)
+    }
+
+    fn score(&self, measure: RiskMeasure, predictor: Predictor, score: Score) -> Option<Estimate> {
+        self.over_seeds(&|run| score(prediction(run, measure, predictor)?).map(|found| found.point))
+    }
+
+    /// Seeds in which a score of a predictor can be computed: for the AUC those with states of both kinds, for the rank
+    /// correlation those in which neither the risk nor the predictor is the same in all states.
+    fn seeds_with(&self, measure: RiskMeasure, predictor: Predictor, score: Score) -> usize {
+        let has_score = |run: &&AuditedRun| prediction(run, measure, predictor).and_then(score).is_some();
+        self.runs.iter().filter(has_score).count()
     }
 
     fn measures(&self) -> Vec<RiskMeasure> {
@@ -191,7 +202,7 @@ impl SeedAudits {
         let mut data = Data::new("audit", &columns);
         for (agent, measure, predictor) in self.cells() {
             let mut row = vec![json!(agent.world), json!(agent.label), json!(measure), json!(predictor)];
-            row.push(json!(agent.seeds_with_auc(measure, predictor)));
+            row.push(json!(agent.seeds_with(measure, predictor, AUC)));
             for estimate in [agent.auc(measure, predictor), agent.spearman(measure, predictor)] {
                 let end = |i: usize| json!(estimate.and_then(|estimate| estimate.interval).map(|ends| ends[i]));
                 row.extend([json!(estimate.map(|estimate| estimate.point)), end(0), end(1)]);
@@ -301,30 +312,40 @@ impl SeedAudits {
     }
 
     fn tables(&self) -> Vec<Table> {
-        let mut tables: Vec<Table> = self.worlds().into_iter().map(|world| self.predictor_table(world)).collect();
+        let of_world = |world| [self.auc_table(world), self.rank_table(world)];
+        let mut tables: Vec<Table> = self.worlds().into_iter().flat_map(of_world).collect();
         tables.push(self.law_table());
         tables
     }
 
-    fn predictor_table(&self, world: &str) -> Table {
-        let agents = self.of_world(world);
+    fn auc_table(&self, world: &str) -> Table {
+        let note = "AUC: probability that a risky state ranks above another one by the predictor; ½ is chance. In brackets: 95 % \
+                    interval over seeds, by bootstrap; none with a single seed. Seeds: those whose states are of both kinds.";
+        self.predictor_table(world, "AUC of each predictor against the risk", note, AUC)
+    }
+
+    fn rank_table(&self, world: &str) -> Table {
+        let note = "Rank correlation: Spearman's, from −1 to 1; 0 is chance. In brackets: 95 % interval over seeds, by bootstrap; none \
+                    with a single seed. Seeds: those whose states are not all equally risky; a predictor that is one number in all \
+                    states of a seed has no rank correlation there.";
+        self.predictor_table(world, "rank correlation of each predictor with the risk", note, SPEARMAN)
+    }
+
+    fn predictor_table(&self, world: &str, what: &str, note: &str, score: Score) -> Table {
         let mut columns = vec!["agent".to_owned(), "seeds".to_owned(), "risk".to_owned()];
         columns.extend(Predictor::ALL.map(|predictor| predictor.name().to_owned()));
         let mut table = Table {
-            caption: format!("{world}: AUC of each predictor against the risk, mean over seeds"),
+            caption: format!("{world}: {what}, mean over seeds"),
             columns,
-            notes: vec![
-                "AUC: probability that a risky state ranks above another one by the predictor; ½ is chance. In brackets: 95 % \
-                 interval over seeds, by bootstrap; none with a single seed. Seeds: those whose states are of both kinds."
-                    .into(),
-            ],
+            notes: vec![note.into()],
             ..Table::default()
         };
-        for agent in agents {
+        for agent in self.of_world(world) {
             for measure in agent.measures() {
-                let seeds = agent.seeds_with_auc(measure, Predictor::QSpread).to_string();
+                let seeds = Predictor::ALL.map(|predictor| agent.seeds_with(measure, predictor, score));
+                let seeds = seeds.into_iter().max().unwrap_or(0).to_string();
                 let mut cells = vec![agent.label.clone(), seeds, measure.short_name().into()];
-                cells.extend(Predictor::ALL.map(|predictor| with_interval(agent.auc(measure, predictor))));
+                cells.extend(Predictor::ALL.map(|predictor| with_interval(agent.score(measure, predictor, score))));
                 table.push(cells);
             }
         }
@@ -420,7 +441,7 @@ fn finding(agent: &AuditedAgent) -> String {
     let Some(measured) = agent.runs.first().and_then(primary) else {
         return format!("{}, {}, {all}: no state was measured.", agent.world, agent.label);
     };
-    let seeds = match agent.seeds_with_auc(measured.measure, Predictor::QSpread) {
+    let seeds = match agent.seeds_with(measured.measure, Predictor::QSpread, AUC) {
         known if known == agent.runs.len() => all,
         known => format!("{known} of {all} (in the others all states are equally risky)"),
     };
@@ -576,6 +597,43 @@ mod tests {
             let audits = SeedAudits::of(vec![with("60000"), with("20000")], Vec::new());
             assert_eq!(audits.agents.iter().map(|agent| &*agent.label).collect::<Vec<_>>(), labels);
             assert!(audits.set_aside.is_empty() && audits.agents.iter().all(|agent| agent.runs.len() == 1));
+        }
+    }
+
+    #[test]
+    fn rank_correlations_stand_beside_the_areas_with_intervals_over_seeds() {
+        // Ranks of σ against the risk: falling in one seed, rising in the other, one number in the third.
+        let with_sigma = |seed: u64, sigma: fn(f64) -> f64| {
+            let AuditedRun { mut audit, recorded, .. } = run(seed, 1.0, "0.3");
+            for audited in &mut audit.states {
+                audited.state.sigma_abs = sigma(audited.state.true_risk.unwrap());
+            }
+            let analysis = RiskAnalysis::of(&audit);
+            AuditedRun::new(audit, analysis, RecordedRun { seed, ..recorded })
+        };
+        let runs = vec![
+            with_sigma(1, |risk| 1.0 - risk / 2.0),
+            with_sigma(2, |risk| 1.0 + risk / 2.0),
+            with_sigma(3, |_| 0.5),
+        ];
+        let audits = SeedAudits::of(runs, Vec::new());
+        let tables = audits.tables();
+        let captions: Vec<&str> = tables.iter().map(|table| &*table.caption).collect();
+        assert_eq!(
+            captions,
+            [
+                "risky-road: AUC of each predictor against the risk, mean over seeds",
+                "risky-road: rank correlation of each predictor with the risk, mean over seeds",
+                "The laws of the noise, mean over seeds",
+            ]
+        );
+        let text = tables[1].markdown();
+        let row = text.lines().find(|line| line.contains("| true risk |")).unwrap();
+        // Two of three seeds have a rank correlation of σ, +1 and −1; the spread of Q is the same in all states.
+        assert!(row.starts_with("| sane-elbo | 3 | true risk | 0.00 (−1.00 to 1.00) | – |"), "{row}");
+        for file in &audits.files().unwrap()[..2] {
+            let page = std::str::from_utf8(&file.bytes).unwrap();
+            assert!(page.contains("rank correlation of each predictor with the risk"), "{} lacks it", file.path);
         }
     }
 

@@ -11,6 +11,7 @@
 //! - [`ranks`], [`spearman`], [`auc`], [`clustered_bootstrap`], [`shuffled`]: whether two lists rise together, with
 //!   intervals for samples that are correlated in time
 //! - [`linear_fit`], [`explained`]: a line through points, and how much it or a prediction explains
+//! - [`normal_cdf`]: the normal distribution
 //! - [`number_format`]: numbers as tables and axes show them
 //!
 //! ```
@@ -31,6 +32,7 @@ mod bootstrap;
 mod fit;
 mod improvement;
 mod iqm_difference;
+mod normal;
 pub mod number_format;
 mod profile;
 mod rank;
@@ -43,6 +45,7 @@ pub use bootstrap::{
 pub use fit::{LinearFit, explained, linear_fit};
 pub use improvement::{improvement, least_p_value, probability_of_improvement};
 pub use iqm_difference::{IqmDifference, iqm_difference};
+pub use normal::normal_cdf;
 pub use profile::{Profile, profile};
 pub use rank::{auc, ranks, spearman};
 pub use summary::{mean, median, percentile_interval, quantile, sample_std};

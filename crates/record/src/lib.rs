@@ -61,8 +61,8 @@ pub use in_training::{EVALUATIONS_IN_TRAINING, EvaluatedWhileTraining, read_eval
 pub use jsonl::{JsonlFile, Records, Scan, append_jsonl, digest_of_file, event_kind, read_jsonl, scan_jsonl};
 pub use origin::{ORIGIN_FILE, RunOrigin};
 pub use risk::{
-    ActionFutures, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject, SeenState, StateLaw,
-    StateNoise,
+    ActionFutures, ActionGap, AuditSettings, AuditedState, GalleryState, RiskAudit, RiskGallery, RiskSubject,
+    SeenState, StateLaw, StateNoise,
 };
 pub use run_folders::{FoundRuns, RunSearch, is_moved_aside};
 pub use suite_status::{RunState, RunStatus, SuiteStatus};

@@ -110,6 +110,9 @@ pub struct AuditedState {
     /// What the policy's noise does in it, by many draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<StateNoise>,
+    /// How far apart its two best actions are, in units that the noise can be compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<ActionGap>,
     /// How often this very state occurred in the evaluation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<u64>,
@@ -134,6 +137,15 @@ pub struct StateNoise {
     /// Share of the perturbation module's hidden units that are active in this state, for agents with a module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_units_share: Option<f64>,
+}
+
+/// The two best actions of a state, and how far the noise moves their values against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ActionGap {
+    /// Value of the greedy action less that of the second best, without noise.
+    pub q: f64,
+    /// Standard deviation of this difference over the draws of the noise.
+    pub noise: f64,
 }
 
 /// What decides the size of the noise in a state, computed from the network's weights and features.

@@ -10,7 +10,7 @@ use crate::evaluate::single_threaded;
 use crate::interaction::Rollout;
 use sane_agent::{ActMode, Policy};
 use sane_env::{Action, Environment, FrameStack, Stream, WorldFault};
-use sane_record::{ActionFutures, AuditSettings, AuditedState, RiskAudit, SeenState, StateLaw, StateNoise};
+use sane_record::{ActionFutures, ActionGap, AuditSettings, AuditedState, RiskAudit, SeenState, StateLaw, StateNoise};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
@@ -154,9 +154,9 @@ fn all_futures(
                 policy.inform(stack.state(), risk);
             }
             let law = state_law(&mut policy, stack.state());
-            let noise = state_noise(&mut policy, stack.state(), wanted.draws, has_module, seed);
+            let (noise, gap) = state_noise(&mut policy, stack.state(), wanted.draws, has_module, seed);
             let visits = visits.of(stack.state());
-            slot.1 = Some(AuditedState { noise, law, visits, ..audited(state, &table) });
+            slot.1 = Some(AuditedState { noise, gap, law, visits, ..audited(state, &table) });
             progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, total as u64);
         }
         Ok(())
@@ -183,6 +183,7 @@ fn audited(state: SeenState, table: &[Vec<Future>]) -> AuditedState {
         state,
         futures,
         noise: None,
+        gap: None,
         visits: None,
         law: None,
         risk_return: avoidable.return_loss,
@@ -200,33 +201,60 @@ fn state_law(policy: &mut Policy, state: &[u8]) -> Option<StateLaw> {
     })
 }
 
-/// What the policy's noise does in a state: how often it changes the action, and how far it moves the action values. Each
-/// draw is that of a new episode, so that noise which is held for an episode is drawn anew, too.
-fn state_noise(policy: &mut Policy, state: &[u8], draws: usize, has_module: bool, seed: u64) -> Option<StateNoise> {
+/// What the policy's noise does in a state: how often it changes the action, how far it moves the action values, and how far
+/// the two best against each other. Each draw is that of a new episode, so that noise which is held for an episode is drawn
+/// anew, too.
+fn state_noise(
+    policy: &mut Policy,
+    state: &[u8],
+    draws: usize,
+    has_module: bool,
+    seed: u64,
+) -> (Option<StateNoise>, Option<ActionGap>) {
     if draws == 0 {
-        return None;
+        return (None, None);
     }
     let mut stream = Stream::named(seed, "risk/noise");
-    let (mut changed, mut sum, mut squares) = (0, Vec::new(), Vec::new());
+    let best = usize::from(policy.act(state, ActMode::Greedy, &mut stream).action.0);
+    let plain: Vec<f64> = policy.q_values().iter().map(|&q| f64::from(q)).collect();
+    let others = (0..plain.len()).filter(|&action| action != best);
+    let second = others.max_by(|&a, &b| plain[a].total_cmp(&plain[b]));
+    let (mut changed, mut noise, mut between) = (0_u32, vec![Moments::default(); plain.len()], Moments::default());
     for _ in 0..draws {
         policy.begin_episode();
-        changed += usize::from(policy.act(state, ActMode::Noisy, &mut stream).noise_changed_action);
+        changed += u32::from(policy.act(state, ActMode::Noisy, &mut stream).noise_changed_action);
         let q = policy.q_values();
-        sum.resize(q.len(), 0.0);
-        squares.resize(q.len(), 0.0);
-        for (i, &q) in q.iter().enumerate() {
-            sum[i] += f64::from(q);
-            squares[i] += f64::from(q) * f64::from(q);
+        noise.iter_mut().zip(q).for_each(|(moments, &q)| moments.add(f64::from(q)));
+        if let Some(second) = second {
+            between.add(f64::from(q[best]) - f64::from(q[second]));
         }
     }
-    let count = draws as f64;
-    let deviation = |(sum, squares): (&f64, &f64)| {
-        let mean = sum / count;
-        (squares / count - mean * mean).max(0.0).sqrt()
-    };
-    let q_noise = sum.iter().zip(&squares).map(deviation).sum::<f64>() / sum.len() as f64;
+    let q_noise = noise.iter().map(Moments::deviation).sum::<f64>() / noise.len() as f64;
     let live = policy.sigma_stats().filter(|_| has_module).map(|stats| f64::from(stats.live_units_share));
-    Some(StateNoise { draws, changed_share: changed as f64 / count, q_noise, live_units_share: live })
+    let gap = second.map(|second| ActionGap { q: plain[best] - plain[second], noise: between.deviation() });
+    let changed_share = f64::from(changed) / draws as f64;
+    (Some(StateNoise { draws, changed_share, q_noise, live_units_share: live }), gap)
+}
+
+/// Sums of values and of their squares.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    fn deviation(&self) -> f64 {
+        let mean = self.sum / self.count;
+        (self.squares / self.count - mean * mean).max(0.0).sqrt()
+    }
 }
 
 /// Settings of futures.

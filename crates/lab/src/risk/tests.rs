@@ -87,6 +87,26 @@ fn every_audited_state_has_its_visits_and_where_one_sigma_scales_the_noise_its_l
 }
 
 #[test]
+fn the_gap_of_a_state_is_that_of_its_two_best_actions_and_says_how_often_noise_changes_the_action() {
+    let wanted = Audit { states: 60, interactions: 600, draws: 400, ..AUDIT };
+    for agent in ["noisynet", "sane"] {
+        let found = with_run("risky-road", agent, |probe| audit(probe, &wanted, |_, _| ()).unwrap().unwrap());
+        let (mut predicted, mut measured) = (Vec::new(), Vec::new());
+        for audited in &found.states {
+            let (gap, noise) = (audited.gap.unwrap(), audited.noise.unwrap());
+            let mut q = audited.state.q.clone();
+            q.sort_by(|a, b| b.total_cmp(a));
+            assert!((gap.q - (q[0] - q[1])).abs() < 1e-6, "{agent}: {gap:?} of {q:?}");
+            predicted.push(sane_stats::normal_cdf(-gap.q / gap.noise));
+            measured.push(noise.changed_share);
+        }
+        // Factored noise is not quite normal, and there is a third action.
+        let fit = sane_stats::linear_fit(&predicted, &measured).unwrap();
+        assert!(0.6 < fit.r_squared && (0.8..1.3).contains(&fit.slope), "{agent}: {fit:?}");
+    }
+}
+
+#[test]
 fn at_a_horizon_of_one_step_the_harm_found_is_that_of_the_true_risk() {
     let found = with_run("risky-road/9", "sane", |probe| {
         audit(probe, &Audit { states: 200, interactions: 2_000, horizon: 1, ..AUDIT }, |_, _| ()).unwrap().unwrap()

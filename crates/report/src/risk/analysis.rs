@@ -1,6 +1,7 @@
 //! The analysis of an audit: whether −|σ| rises with the measured risk, compared with chance and with the spread of the
 //! action values as predictor.
 
+use super::flip_law::FlipLaw;
 use super::laws::{NoiseLaws, law_points};
 use sane_record::{AuditedState, RiskAudit, StateNoise};
 use sane_stats::{Estimate, auc, clustered_bootstrap, mean, quantile, sample_std, shuffled, spearman};
@@ -68,6 +69,9 @@ pub struct RiskAnalysis {
     /// The laws of the noise, for agents whose noise one σ(s) scales.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub laws: Option<NoiseLaws>,
+    /// The law of changed actions, for agents with noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flip_law: Option<FlipLaw>,
     /// One per measure of risk.
     pub measures: Vec<MeasureAnalysis>,
 }
@@ -214,8 +218,8 @@ impl RiskAnalysis {
             .filter_map(|measure| Some(analyse(measure, &measure.of_all(&audit.states)?, &audit.states, &clusters)))
             .collect();
         let same_sigma = SameSigma::of(&audit.states);
-        let laws = NoiseLaws::of(&law_points(audit));
-        Self { states: audit.states.len(), stretches: clusters.len(), same_sigma, laws, measures }
+        let (laws, flip_law) = (NoiseLaws::of(&law_points(audit)), FlipLaw::of([audit]));
+        Self { states: audit.states.len(), stretches: clusters.len(), same_sigma, laws, flip_law, measures }
     }
 
     /// The measure that comes closest to the truth: the true risk where the world knows it, else the return lost.
@@ -364,6 +368,7 @@ pub(super) mod tests {
                 },
                 futures: Vec::new(),
                 noise: None,
+                gap: None,
                 visits: None,
                 law: None,
                 risk_return,

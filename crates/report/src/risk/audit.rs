@@ -2,6 +2,7 @@
 
 use super::analysis::{MeasureAnalysis, NamedPrediction, Predictor, RiskAnalysis, RiskMeasure, has_sigma};
 use super::audit_figures::{SCATTER, predictor_figure, scatter_figure};
+use super::flip_law::{FlipLaw, FlipPoint};
 use super::format::{name, policy};
 use super::law_figure::{LAWS, law_figure};
 use super::laws::{LawPoint, NoiseLaws};
@@ -45,6 +46,9 @@ fn states(audit: &RiskAudit) -> Data {
         "q_spread",
         "q_noise",
         "changed_share",
+        "gap",
+        "gap_noise",
+        "changed_share_predicted",
         "live_units_share",
         "visits",
         "counted_visits",
@@ -66,6 +70,9 @@ fn states(audit: &RiskAudit) -> Data {
             json!(Predictor::QSpread.of(audited)),
             json!(noise.map(|noise| noise.q_noise)),
             json!(noise.map(|noise| noise.changed_share)),
+            json!(audited.gap.map(|gap| gap.q)),
+            json!(audited.gap.map(|gap| gap.noise)),
+            json!(FlipPoint::of(audited).map(|point| point.predicted)),
             json!(noise.and_then(|noise| noise.live_units_share)),
             json!(audited.visits),
             json!(law.and_then(|law| law.counted_visits)),
@@ -100,6 +107,7 @@ pub fn remarks(analysis: &RiskAnalysis) -> Vec<String> {
     }
     findings.extend(analysis.primary().and_then(noise_remark));
     findings.extend(analysis.laws.iter().flat_map(law_remarks));
+    findings.extend(analysis.flip_law.iter().map(flip_remark));
     findings.extend(same_sigma_remark(analysis));
     findings
 }
@@ -151,6 +159,20 @@ pub(super) fn law_remarks(laws: &NoiseLaws) -> Vec<String> {
         ));
     }
     remarks
+}
+
+/// How well the gap between the two best actions predicts whether the noise changes the action.
+pub(super) fn flip_remark(law: &FlipLaw) -> String {
+    let explained = law.r_squared.map_or(String::new(), |share| format!(", R² {}", hundredths(share)));
+    let fit = law.fit.map_or(String::new(), |fit| {
+        format!("; the fitted line has a slope of {} (R² {})", hundredths(fit.slope), hundredths(fit.r_squared))
+    });
+    format!(
+        "By the law of the gap P(flip) = Φ(−gap/std): the noise changes the action in {} of the draws, predicted {} (mean over the \
+         states, nothing fitted{explained}){fit}.",
+        percent(law.measured_mean),
+        percent(law.predicted_mean)
+    )
 }
 
 fn in_words(measure: RiskMeasure) -> &'static str {
@@ -334,7 +356,9 @@ fn scatter_panels(audit: &RiskAudit, analysis: &RiskAnalysis) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::analysis::tests::{as_the_paper_expects, audit};
+    use super::super::flip_law::tests::with_flips;
     use super::*;
+    use sane_stats::normal_cdf;
 
     #[test]
     fn an_audit_is_a_page_a_text_numbers_and_two_figures() {
@@ -349,6 +373,26 @@ mod tests {
         );
         let read: RiskAudit = serde_json::from_slice(&files[2].bytes).unwrap();
         assert_eq!((read.subject, read.settings, read.states.len()), (audit.subject, audit.settings, 60));
+    }
+
+    #[test]
+    fn the_law_of_changed_actions_is_in_the_sentences_the_numbers_and_the_rows() {
+        let audit = with_flips(40, |ratio| normal_cdf(-ratio));
+        let analysis = RiskAnalysis::of(&audit);
+        let said = remarks(&analysis).join("\n");
+        let percent = percent(analysis.flip_law.unwrap().measured_mean);
+        let expected = format!(
+            "By the law of the gap P(flip) = Φ(−gap/std): the noise changes the action in {percent} of the draws, predicted {percent} \
+             (mean over the states, nothing fitted, R² 1.00); the fitted line has a slope of 1.00 (R² 1.00)."
+        );
+        assert!(said.contains(&expected), "{said}");
+        let numbers = audit_json(&audit, &analysis);
+        assert_eq!(numbers["analysis"]["flip_law"]["states"], 40);
+        assert_eq!(numbers["states"][7]["gap"]["noise"], 0.01);
+        let rows = states(&audit);
+        let of_state = |column: &str| &rows.rows[20][rows.columns.iter().position(|name| *name == column).unwrap()];
+        assert_eq!(of_state("changed_share_predicted"), of_state("changed_share"));
+        assert_eq!(of_state("gap"), of_state("gap_noise"), "a gap of one deviation");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The figure of the laws: a point per state, the line of the law, the line through the points. Its texts keep to the glyphs
 //! of the embedded font, which has no subscripts: k stands for k₂.
 
-use super::analysis::{Predictor, risky_states};
+use super::analysis::risky_states;
 use super::audit_figures::circle;
+use super::flip_law::{FlipLaw, FlipPoint};
 use super::laws::{LawPoint, NoiseLaws, law_points};
 use crate::Figure;
 use crate::plot::{Anchor, Axis, Paint, Panel, Scene, Shape, TickStyle};
@@ -56,7 +57,8 @@ pub fn law_figure(file: &str, who: &str, audits: &[&RiskAudit]) -> Option<Figure
          loses most). Dashed: the law, nothing fitted; solid: least squares, with its slope and R². \
          V is the variance of Q that σ = 1 would give, λk₂ the weight of the KL term: σ² should be 1/(1 + 2V/(λk₂)), the \
          noise of Q the size that follows from it, and with a count-weighted bound it should fall with a slope of −½. \
-         P(flip) is the share of draws that change the action."
+         P(flip), the share of draws that change the action, should be Φ(−gap/std): gap is the distance of the two best actions, std the \
+         deviation of the noise of that distance; with more than two actions it may be more."
     );
     Some(Figure { name: file.into(), caption, scene })
 }
@@ -130,21 +132,20 @@ fn counts_panel(points: &[(LawPoint, bool)], laws: &NoiseLaws) -> Option<Drawn> 
     })
 }
 
-/// What the noise does where action values differ: the gap in units of the noise decides.
+/// How often the noise changes the action, over what the gap between the two best actions predicts.
 fn flip_panel(audits: &[&RiskAudit]) -> Option<Drawn> {
+    let law = FlipLaw::of(audits.iter().copied())?;
     let of_state = |(audited, is_risky): (&AuditedState, bool)| {
-        let noise = audited.noise?;
-        let ratio = Predictor::QSpread.of(audited)? / noise.q_noise;
-        (0.0 < ratio && ratio.is_finite()).then(|| (ratio.log10(), noise.changed_share, is_risky))
+        FlipPoint::of(audited).map(|point| (point.predicted, point.measured, is_risky))
     };
-    let points: Vec<_> = marked(audits).filter_map(of_state).collect();
-    (!points.is_empty()).then(|| Drawn {
-        title: "P(flip) over the gap".into(),
-        x: "log10(spread of Q / noise of Q)",
+    let explained = law.r_squared.map_or(String::new(), |share| format!(": R² of the law {}", hundredths(share)));
+    Some(Drawn {
+        title: format!("P(flip){explained}"),
+        x: "P(flip) by the law of the gap",
         y: "P(noise changes the action)",
-        points,
-        law: None,
-        fit: None,
+        points: marked(audits).filter_map(of_state).collect(),
+        law: Some((0.0, 1.0)),
+        fit: law.fit,
     })
 }
 
@@ -181,8 +182,32 @@ fn draw(scene: &mut Scene, drawn: &Drawn, corner: (f32, f32)) {
     }
     if let (Some(ends), Some(fit)) = (fit, drawn.fit) {
         scene.shapes.push(Shape::Line { points: line(ends), paint: Paint::Colour(2), width: 1.8, dash: &[] });
-        let [_, top, right, _] = panel.area();
+        let [_, top, right, bottom] = panel.area();
+        // In the corner that the line does not come from or lead to.
+        let y = if 0.0 < fit.slope { bottom - 8.0 } else { top + 14.0 };
         let text = format!("slope {}, R² {}", hundredths(fit.slope), hundredths(fit.r_squared));
-        scene.text((right - 4.0, top + 14.0), text, 10.5, Anchor::End, Paint::Colour(2));
+        scene.text((right - 4.0, y), text, 10.5, Anchor::End, Paint::Colour(2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::analysis::tests::as_the_paper_expects;
+    use super::super::flip_law::tests::with_flips;
+    use super::*;
+    use sane_stats::normal_cdf;
+
+    #[test]
+    fn changed_actions_are_drawn_over_the_prediction_with_the_line_of_the_law_and_the_fitted_one() {
+        let audit = with_flips(40, |ratio| normal_cdf(-ratio) / 2.0);
+        let drawn = flip_panel(&[&audit]).unwrap();
+        assert_eq!((drawn.law, drawn.points.len()), (Some((0.0, 1.0)), 40), "what is measured is what is predicted");
+        assert!((drawn.fit.unwrap().slope - 0.5).abs() < 1e-9);
+        assert!(drawn.points.iter().all(|(predicted, measured, _)| (measured - predicted / 2.0).abs() < 1e-12));
+        let r_squared = FlipLaw::of([&audit]).unwrap().r_squared.unwrap();
+        assert_eq!(drawn.title, format!("P(flip): R² of the law {}", hundredths(r_squared)));
+        let figure = law_figure(LAWS, "a run", &[&audit]).unwrap();
+        assert!(figure.scene.shapes.iter().any(|shape| matches!(shape, Shape::Line { dash: [5.0, 3.0], .. })));
+        assert!(law_figure(LAWS, "a run", &[&as_the_paper_expects(40)]).is_none(), "no noise was drawn");
     }
 }

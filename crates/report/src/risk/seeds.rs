@@ -2,7 +2,8 @@
 //! the noise for each agent. An agent is one name with one set of settings; its runs differ by their seeds.
 
 use super::analysis::{MeasureAnalysis, NamedPrediction, Prediction, Predictor, RiskAnalysis, RiskMeasure};
-use super::audit::{law_remarks, same_sigma_remark};
+use super::audit::{flip_remark, law_remarks, same_sigma_remark};
+use super::flip_law::FlipLaw;
 use super::law_figure::{LAWS, law_figure};
 use super::laws::{NoiseLaws, law_points};
 use crate::agent::{Agent, Look};
@@ -110,6 +111,11 @@ impl AuditedAgent {
     /// The laws on the states of all seeds together.
     pub fn laws(&self) -> Option<NoiseLaws> {
         NoiseLaws::of(&self.runs.iter().flat_map(|run| law_points(&run.audit)).collect::<Vec<_>>())
+    }
+
+    /// The law of changed actions on the states of all seeds together.
+    pub fn flip_law(&self) -> Option<FlipLaw> {
+        FlipLaw::of(self.audits())
     }
 }
 
@@ -252,6 +258,12 @@ impl SeedAudits {
             "sigma_fit_r_squared",
             "counts_slope",
             "counts_r_squared",
+            "flips_predicted",
+            "flips_measured",
+            "flips_r_squared",
+            "flips_slope",
+            "flips_intercept",
+            "flips_fit_r_squared",
         ];
         let mut data = Data::new("laws", &columns);
         for (agent, run) in self.agents.iter().flat_map(|agent| agent.runs.iter().map(move |run| (agent, run))) {
@@ -259,6 +271,8 @@ impl SeedAudits {
             let (law, counts) = (laws.and_then(|laws| laws.sigma), laws.and_then(|laws| laws.counts));
             let noise = primary(run).and_then(|measured| measured.noise);
             let fit = |pick: fn(LinearFit) -> f64| json!(law.and_then(|law| law.fit).map(pick));
+            let flips = run.analysis.flip_law;
+            let flips_fit = |pick: fn(LinearFit) -> f64| json!(flips.and_then(|law| law.fit).map(pick));
             data.rows.push(vec![
                 json!(agent.world),
                 json!(agent.label),
@@ -278,6 +292,12 @@ impl SeedAudits {
                 fit(|fit| fit.r_squared),
                 json!(counts.map(|fit| fit.slope)),
                 json!(counts.map(|fit| fit.r_squared)),
+                json!(flips.map(|law| law.predicted_mean)),
+                json!(flips.map(|law| law.measured_mean)),
+                json!(flips.and_then(|law| law.r_squared)),
+                flips_fit(|fit| fit.slope),
+                flips_fit(|fit| fit.intercept),
+                flips_fit(|fit| fit.r_squared),
             ]);
         }
         data
@@ -365,6 +385,8 @@ impl SeedAudits {
             "slope over visits (law −½)",
             "P(flip), risky",
             "elsewhere",
+            "R² of P(flip)",
+            "its slope (law 1)",
         ];
         let mut table = Table {
             caption: "The laws of the noise, mean over seeds".into(),
@@ -372,7 +394,8 @@ impl SeedAudits {
             notes: vec![
                 "σ ÷ law: σ over √(λk₂/(λk₂ + 2V)). R²: share of the variance of log σ that the law explains with nothing \
                  fitted; negative where the mean of log σ would predict better. Slope: of log σ² over log(1 + 2V/(λk₂)). Wanted: √(λk₂/2). \
-                 Variation: standard deviation of the noise of Q over the states, divided by its mean. In brackets: 95 % interval over seeds."
+                 Variation: standard deviation of the noise of Q over the states, divided by its mean. R² of P(flip): share of the variance of P(flip) \
+                 that Φ(−gap/std) explains with nothing fitted, and slope of the fitted line. In brackets: 95 % interval over seeds."
                     .into(),
             ],
             ..Table::default()
@@ -400,6 +423,8 @@ impl SeedAudits {
                 with_interval(counts),
                 plain(noise(|noise| noise.changed_share_risky), percent),
                 plain(noise(|noise| noise.changed_share_other), percent),
+                with_interval(agent.over_seeds(&|run| run.analysis.flip_law?.r_squared)),
+                with_interval(agent.over_seeds(&|run| Some(run.analysis.flip_law?.fit?.slope))),
             ]);
         }
         table
@@ -456,7 +481,8 @@ fn finding(agent: &AuditedAgent) -> String {
 
 fn law_findings(agent: &AuditedAgent) -> Vec<String> {
     let who = format!("{}, {}, states of all seeds: ", agent.world, agent.label);
-    agent.laws().iter().flat_map(law_remarks).map(|remark| format!("{who}{remark}")).collect()
+    let remarks = agent.laws().into_iter().flat_map(|laws| law_remarks(&laws));
+    remarks.chain(agent.flip_law().iter().map(flip_remark)).map(|remark| format!("{who}{remark}")).collect()
 }
 
 fn same_sigma_findings(agent: &AuditedAgent) -> Vec<String> {
@@ -530,9 +556,11 @@ fn predictors_figure(world: &str, agents: &[&AuditedAgent]) -> Option<Figure> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flip_law::tests::with_flips;
     use super::super::laws::tests::lawful;
     use super::*;
     use crate::settings::BUDGET;
+    use sane_stats::normal_cdf;
 
     fn run(seed: u64, off: f64, q_noise: &str) -> AuditedRun {
         let mut audit = lawful(60, off);
@@ -598,6 +626,28 @@ mod tests {
             assert_eq!(audits.agents.iter().map(|agent| &*agent.label).collect::<Vec<_>>(), labels);
             assert!(audits.set_aside.is_empty() && audits.agents.iter().all(|agent| agent.runs.len() == 1));
         }
+    }
+
+    #[test]
+    fn the_law_of_changed_actions_has_its_numbers_over_seeds() {
+        let with_slope = |seed: u64, slope: f64| {
+            let AuditedRun { recorded, .. } = run(seed, 1.0, "0.3");
+            let mut audit = with_flips(40, |ratio| slope * normal_cdf(-ratio));
+            audit.subject.seed = seed;
+            let analysis = RiskAnalysis::of(&audit);
+            AuditedRun::new(audit, analysis, recorded)
+        };
+        let audits = SeedAudits::of(vec![with_slope(1, 1.0), with_slope(2, 0.5)], Vec::new());
+        let table = audits.law_table().markdown();
+        assert!(
+            table.contains("R² of P(flip) | its slope (law 1) |") && table.contains("| 0.75 (0.50 to 1.00) |"),
+            "{table}"
+        );
+        let laws = audits.law_rows();
+        let slope = laws.columns.iter().position(|name| *name == "flips_slope").unwrap();
+        assert!((laws.rows[1][slope].as_f64().unwrap() - 0.5).abs() < 1e-9);
+        let findings = audits.findings().join("\n");
+        assert!(findings.contains("states of all seeds: By the law of the gap P(flip) = Φ(−gap/std)"), "{findings}");
     }
 
     #[test]

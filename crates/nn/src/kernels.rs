@@ -19,6 +19,7 @@ pub(crate) use sparse_row::{NonZeros, SparseRow};
 use std::ops::Range;
 use std::sync::OnceLock;
 pub(crate) use tiles::{POSITIONS, PanelBias, Patch, TileGrid, TileSlot, TileSlots, position_stride};
+pub use triangles::Triangles;
 
 /// Lanes of a vector; all widths are padded to a multiple of it.
 pub const LANES: usize = 16;
@@ -152,6 +153,7 @@ mod product;
 mod sparse_row;
 mod tiles;
 mod transform;
+mod triangles;
 mod winograd;
 
 for_every_instruction_set! {
@@ -171,6 +173,7 @@ for_every_instruction_set! {
     fn bytes_to_floats(out: &mut [f32], bytes: &[u8], factor: f32) = packing::bytes_to_floats;
     fn bytes_to_blocks(out: &mut [f32], bytes: &[u8], shape: (usize, usize), factor: f32) = packing::bytes_to_blocks;
     fn transpose(from: &[f32], to: &mut [f32], to_stride: usize) = packing::transpose;
+    fn substitute(triangles: Triangles<'_>, x: &[f32], u: &mut [f32], u_stride: usize) = triangles::substitute;
     fn multiply_adds(rounds: u64, x: f32) -> (f32, u64) = peak::multiply_adds;
     fn fill_gaussian(out: &mut [f32], seed: u64, shape: NoiseShape) = gaussian::fill;
     fn product_store(source: Source<'_>, sink: Store<'_>) = product::product;

@@ -122,7 +122,7 @@ pub use dense::{Dense, DenseSpec, DenseUpdate, WeightUpdate};
 pub use error::NnError;
 pub use init::Init;
 pub use input_gradient::{Head, InputGradient};
-pub use kernels::{Activation, AdamCoefficients, Kernel, LANES};
+pub use kernels::{Activation, AdamCoefficients, Kernel, LANES, Triangles};
 pub use matrix::Matrix;
 pub use params::{InputOrder, Layout, NamedTensor, TensorId};
 pub use torso::{Observations, Torso, TorsoSpec, Trace};

@@ -1,6 +1,6 @@
 //! Vector arithmetic: each operation equals its scalar definition on every kernel and at every length.
 
-use sane_nn::{AdamCoefficients, Kernel};
+use sane_nn::{AdamCoefficients, Kernel, Matrix, Triangles};
 
 fn numbers(n: usize, seed: u64) -> Vec<f32> {
     let mut out = vec![0.0; n];
@@ -48,6 +48,35 @@ fn elementwise_kernels_equal_their_definitions() {
             );
             let dot: f64 = x.iter().zip(&y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
             assert!((f64::from(kernel.dot(&x, &y)) - dot).abs() < 1e-4, "dot of {n}");
+        }
+    }
+}
+
+#[test]
+fn substitution_solves_every_triangle_with_the_bits_of_one_row_after_the_other() {
+    let count = 3;
+    for width in [1, 2, 15, 16, 17, 63, 64, 65, 130, 512] {
+        let below = Triangles::below_diagonal(width);
+        let (lower, x) = (numbers(count * below, 1), numbers(width, 2));
+        let diagonal: Vec<f32> = numbers(count * width, 3).iter().map(|value| 10.0 + value.abs()).collect();
+        let mut found = Matrix::zeros(count, width);
+        // What an earlier substitution has left does not count.
+        (0..count).for_each(|t| found.row_mut(t).fill(7.0));
+        for kernel in Kernel::available() {
+            kernel.substitute(Triangles { width, diagonal: &diagonal, lower: &lower }, &x, &mut found);
+            for t in 0..count {
+                let (mut u, mut rows) = (vec![0.0; width], &lower[t * below..]);
+                for i in 0..width {
+                    let (row, rest) = rows.split_at(i);
+                    u[i] = (x[i] - kernel.dot(row, &u[..i])) / diagonal[t * width + i];
+                    rows = rest;
+                    let product: f64 = row.iter().zip(&u).map(|(l, u)| f64::from(*l) * f64::from(*u)).sum();
+                    let solved = product + f64::from(diagonal[t * width + i]) * f64::from(u[i]);
+                    assert!((solved - f64::from(x[i])).abs() < 1e-4, "width {width}, row {i} of {t}");
+                }
+                assert_eq!(found.row(t), u, "width {width}, triangle {t}, {}", kernel.name());
+                assert!(found.padded_row(t)[width..].iter().all(|padding| *padding == 0.0));
+            }
         }
     }
 }

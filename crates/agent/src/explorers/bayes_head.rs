@@ -22,7 +22,7 @@ use crate::noise::{PassRole, action_seed};
 use crate::perturbation::{ActedOn, KlTerm, LayerContext, Perturbation, StateInputs};
 use rayon::prelude::*;
 use sane_env::Action;
-use sane_nn::{Init, Kernel, Matrix};
+use sane_nn::{Init, Kernel, Matrix, Triangles};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -98,7 +98,8 @@ impl Explorer for BayesHead {
         // L_a = I/σ₀ before any data.
         let unknown = Init::Constant(1.0 / self.prior_deviation);
         let diagonal = head.vector("posterior.diagonal", actions * width, unknown)?;
-        let lower = head.vector("posterior.lower", (actions * below_diagonal(width)).max(1), Init::Constant(0.0))?;
+        let lower =
+            head.vector("posterior.lower", (actions * Triangles::below_diagonal(width)).max(1), Init::Constant(0.0))?;
         let factors = Factors { width, actions, diagonal, lower };
         Ok(Box::new(PosteriorHead::new(head.kernel(), factors)))
     }
@@ -118,11 +119,6 @@ impl Explorer for BayesHead {
     fn has_state_sigma(&self) -> bool {
         true
     }
-}
-
-/// Numbers below the diagonal of a square of this width.
-fn below_diagonal(width: usize) -> usize {
-    width * (width - 1) / 2
 }
 
 /// Where L_a of every action lies among the parameters: diagonals, and rows below the diagonal one behind the other.
@@ -151,7 +147,8 @@ struct PosteriorHead {
     factors: Factors,
     /// ε of every action.
     epsilon: Matrix,
-    u: Vec<f32>,
+    /// u of every action.
+    u: Matrix,
     /// σ(s, a) of the last state acted in.
     sigma: Matrix,
     has_acted: bool,
@@ -163,7 +160,7 @@ impl PosteriorHead {
         Self {
             kernel,
             epsilon: Matrix::zeros(actions, width),
-            u: vec![0.0; width],
+            u: Matrix::zeros(actions, width),
             sigma: Matrix::zeros(1, actions),
             has_acted: false,
             factors,
@@ -202,13 +199,12 @@ impl Perturbation for PosteriorHead {
         plain.copy_from_slice(on.outputs);
         let Self { kernel, factors: Factors { width, diagonal, lower, .. }, epsilon, u, sigma, .. } = self;
         let (diagonal, lower) = (&on.params[diagonal.clone()], &on.params[lower.clone()]);
+        // Parameters are padded to whole pieces.
+        let (diagonal, lower) =
+            (&diagonal[..plain.len() * *width], &lower[..plain.len() * Triangles::below_diagonal(*width)]);
+        kernel.substitute(Triangles { width: *width, diagonal, lower }, &on.x[..*width], u);
         for (action, value) in plain.iter().enumerate() {
-            let mut rows = &lower[action * below_diagonal(*width)..];
-            for i in 0..*width {
-                let (row, rest) = rows.split_at(i);
-                rows = rest;
-                u[i] = (on.x[i] - kernel.dot(row, &u[..i])) / diagonal[action * *width + i];
-            }
+            let u = u.row(action);
             sigma.row_mut(0)[action] = kernel.dot(u, u).sqrt();
             if let Some(sampled) = &mut sampled {
                 sampled[action] = value + kernel.dot(u, epsilon.row(action));
@@ -245,7 +241,7 @@ impl PosteriorFit {
     }
 
     fn of(factors: Factors) -> Self {
-        let triangle = below_diagonal(factors.width) + factors.width;
+        let triangle = Triangles::below_diagonal(factors.width) + factors.width;
         Self { sums: vec![0.0; factors.actions * triangle], factors }
     }
 
@@ -286,7 +282,7 @@ impl PosteriorFit {
             factorise(sum, width, prior_precision);
         });
         for (action, factor) in self.sums.chunks(triangle).enumerate() {
-            let mut below = lower.start + action * below_diagonal(width);
+            let mut below = lower.start + action * Triangles::below_diagonal(width);
             for i in 0..width {
                 let row = &factor[row_start(i)..][..i + 1];
                 params[diagonal.start + action * width + i] = row[i] as f32;
@@ -383,7 +379,7 @@ mod tests {
     #[test]
     fn the_factor_times_its_transpose_is_the_precision() {
         let (width, actions) = (9, 2);
-        let lower = below_diagonal(width);
+        let lower = Triangles::below_diagonal(width);
         let factors = Factors { width, actions, diagonal: 0..18, lower: 18..18 + 2 * lower };
         let mut fit = PosteriorFit::of(factors);
         let (mut phi, mut stream) = (Matrix::zeros(30, width), Stream::named(1, "phi"));
@@ -399,7 +395,9 @@ mod tests {
             let factor = |i: usize, j: usize| match i.cmp(&j) {
                 std::cmp::Ordering::Less => 0.0,
                 std::cmp::Ordering::Equal => f64::from(params[action * width + i]),
-                std::cmp::Ordering::Greater => f64::from(params[18 + action * lower + below_diagonal(i.max(1)) + j]),
+                std::cmp::Ordering::Greater => {
+                    f64::from(params[18 + action * lower + Triangles::below_diagonal(i.max(1)) + j])
+                }
             };
             for (i, j) in (0..width).flat_map(|i| (0..width).map(move |j| (i, j))) {
                 let product: f64 = (0..width).map(|k| factor(i, k) * factor(j, k)).sum();

@@ -154,18 +154,39 @@ pub(super) unsafe fn tree_sum<V: Lanes>(v: V) -> f32 {
 
 #[inline(always)]
 pub(super) unsafe fn dot<V: Lanes>(x: &[f32], y: &[f32]) -> f32 {
-    // SAFETY: the caller's contract, as stated above; indices stay below the lengths.
+    // SAFETY: the caller's contract, as stated above; both have the length that is summed over.
+    unsafe { sum_of_products::<V>(x.len(), |i| (load_piece(x, i), load_piece(y, i)), x, y) }
+}
+
+/// Σ xᵢ yᵢ over the first `n`, with the bits of [`dot`] of so many if `y` is 0 behind them; whole pieces are read.
+///
+/// # Safety
+/// The processor has the instructions of `V`; both slices reach to the next multiple of 16 behind `n`.
+#[inline(always)]
+pub(super) unsafe fn dot_of_first<V: Lanes>(n: usize, x: &[f32], y: &[f32]) -> f32 {
+    // SAFETY: the caller's contract; pieces begin below `n`, so that they end within both slices.
+    unsafe { sum_of_products::<V>(n, |i| (V::load(x.as_ptr().add(i)), V::load(y.as_ptr().add(i))), x, y) }
+}
+
+/// Σ xᵢ yᵢ over the first `n` of both; `piece` gives the sixteen from an index on, of which fewer may be left.
+///
+/// # Safety
+/// The processor has the instructions of `V`; both slices hold at least `n`.
+#[inline(always)]
+unsafe fn sum_of_products<V: Lanes>(n: usize, piece: impl Fn(usize) -> (V, V), x: &[f32], y: &[f32]) -> f32 {
+    // SAFETY: the caller's contract; blocks of 64 are read where they end at `n` or before.
     unsafe {
         let mut sums = [V::splat(0.0); 4];
         let mut i = 0;
-        while i + 64 <= x.len() {
+        while i + 64 <= n {
             for (j, sum) in sums.iter_mut().enumerate() {
                 *sum = sum.fma(V::load(x.as_ptr().add(i + 16 * j)), V::load(y.as_ptr().add(i + 16 * j)));
             }
             i += 64;
         }
-        while i < x.len() {
-            sums[0] = sums[0].fma(load_piece(x, i), load_piece(y, i));
+        while i < n {
+            let (x, y) = piece(i);
+            sums[0] = sums[0].fma(x, y);
             i += 16;
         }
         tree_sum(sums[0].add(sums[1]).add(sums[2].add(sums[3])))

@@ -9,18 +9,18 @@ use crate::{interquartile_mean, mean};
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct IqmDifference {
     pub point: f64,
-    pub interval: [f64; 2],
+    /// None where values differ and those that remain once the outermost are cut do not: their spread is not known.
+    pub interval: Option<[f64; 2]>,
 }
 
 impl IqmDifference {
     /// Whether both ends of the interval are on the same side of 0.
     pub fn excludes_zero(&self) -> bool {
-        let [low, high] = self.interval;
-        0.0 < low || high < 0.0
+        self.interval.is_some_and(|[low, high]| 0.0 < low || high < 0.0)
     }
 }
 
-/// IQM(a) − IQM(b) with an interval that covers the true difference with probability `level`; none with fewer than three
+/// IQM(a) − IQM(b) with an interval that covers the true difference with probability `level`; neither with fewer than three
 /// values on a side, which say nothing about their spread once the outermost are cut.
 ///
 /// ```text
@@ -36,11 +36,12 @@ pub fn iqm_difference(a: &[f64], b: &[f64], level: f64) -> Option<IqmDifference>
     let [(d_a, free_a), (d_b, free_b)] = [a, b].map(squared_error);
     let total = d_a + d_b;
     if total <= 0.0 {
-        return Some(IqmDifference { point, interval: [point, point] });
+        let all_equal = |values: &[f64]| values.iter().all(|value| *value == values[0]);
+        return Some(IqmDifference { point, interval: (all_equal(a) && all_equal(b)).then_some([point, point]) });
     }
     let freedom = total * total / (d_a * d_a / free_a + d_b * d_b / free_b);
     let margin = student_quantile((1.0 - level) / 2.0, freedom) * total.sqrt();
-    Some(IqmDifference { point, interval: [point - margin, point + margin] })
+    Some(IqmDifference { point, interval: Some([point - margin, point + margin]) })
 }
 
 /// Squared standard error of an interquartile mean, and its degrees of freedom.
@@ -100,7 +101,7 @@ mod tests {
         let found = iqm_difference(&b, &a, 0.95).unwrap();
         assert!((found.point - 10.0).abs() < 1e-12);
         let margin = 2.776_445 * (4.0 / 3.0_f64).sqrt();
-        assert!((found.interval[1] - 10.0 - margin).abs() < 1e-5, "{found:?}");
+        assert!((found.interval.unwrap()[1] - 10.0 - margin).abs() < 1e-5, "{found:?}");
         assert!(found.excludes_zero() && !iqm_difference(&a, &a, 0.95).unwrap().excludes_zero());
     }
 
@@ -109,6 +110,14 @@ mod tests {
         assert_eq!(iqm_difference(&[1.0, 2.0], &[1.0, 2.0, 3.0], 0.95), None);
         assert_eq!(iqm_difference(&[1.0, 2.0, f64::NAN], &[1.0, 2.0, 3.0], 0.95), None);
         let equal = iqm_difference(&[2.0; 5], &[1.0; 5], 0.95).unwrap();
-        assert_eq!((equal.point, equal.interval, equal.excludes_zero()), (1.0, [1.0, 1.0], true));
+        assert_eq!((equal.point, equal.interval, equal.excludes_zero()), (1.0, Some([1.0, 1.0]), true));
+    }
+
+    #[test]
+    fn values_that_differ_and_show_no_spread_once_cut_have_no_interval() {
+        // Four of five seeds solve a world with one agent, one of five with the other.
+        let found = iqm_difference(&[1.0, 1.0, 1.0, 1.0, 0.0], &[0.0, 0.0, 0.0, 0.0, 1.0], 0.95).unwrap();
+        assert_eq!((found.interval, found.excludes_zero()), (None, false));
+        assert!((found.point - 1.0).abs() < 1e-12, "{found:?}");
     }
 }

@@ -55,6 +55,7 @@ pub struct Difference {
     pub reference: String,
     /// None if too few runs were finished.
     pub point: Option<f64>,
+    /// None if the runs do not show their spread, too.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -163,7 +164,7 @@ impl SequentialSeeds {
                 agent: agent.clone(),
                 reference: reference.clone(),
                 point: found.map(|found| found.point),
-                interval: found.map(|found| found.interval),
+                interval: found.and_then(|found| found.interval),
             }
         };
         others.iter().map(difference).collect()
@@ -204,7 +205,10 @@ impl fmt::Display for SeedsRound {
                 (Some(point), Some([low, high])) => {
                     write!(f, "; {agent} − {reference}: {point:.2} [{low:.2}, {high:.2}]")?;
                 }
-                _ => write!(f, "; {agent} − {reference}: too few finished runs")?,
+                (Some(point), None) => {
+                    write!(f, "; {agent} − {reference}: {point:.2}, without an interval: too many equal scores")?;
+                }
+                (None, _) => write!(f, "; {agent} − {reference}: too few finished runs")?,
             }
         }
         write!(f, "; {}", if self.decided { "no more seeds" } else { "more seeds" })
@@ -236,13 +240,18 @@ mod tests {
         assert_eq!(["x-1", "x-2", "x-3"].map(|point| rounds.passed("x", point)), [1, 2, 0]);
     }
 
-    /// Looks at seeds as a suite does, until decided; whether the interval came to exclude 0.
-    fn finds_a_difference(rule: &SequentialSeeds, shift: f64, stream: &mut Stream) -> bool {
+    /// Looks at seeds as a suite does, until decided; whether the interval came to exclude 0. `score` draws one of the agent
+    /// with this index.
+    fn finds_a_difference(
+        rule: &SequentialSeeds,
+        stream: &mut Stream,
+        score: &dyn Fn(usize, &mut Stream) -> f64,
+    ) -> bool {
         let mut agents = vec![("a".to_owned(), Vec::new()), ("b".to_owned(), Vec::new())];
         let mut seeds = rule.at_least;
         loop {
             for (i, (_, values)) in agents.iter_mut().enumerate() {
-                values.resize_with(seeds as usize, || stream.normal() + shift * i as f64);
+                values.resize_with(seeds as usize, || score(i, stream));
             }
             let clear =
                 rule.differences(&agents).iter().all(|d| d.interval.is_some_and(|[low, high]| 0.0 < low || high < 0.0));
@@ -256,16 +265,32 @@ mod tests {
     #[test]
     fn agents_that_do_not_differ_are_called_different_in_at_most_five_of_a_hundred_suites() {
         let rule = SequentialSeeds { at_least: 5, at_most: 20, step: 5, ..SequentialSeeds::default() };
-        let mut stream = Stream::named(1, "sequential");
-        let count =
-            |shift: f64, stream: &mut Stream| (0..2_000).filter(|_| finds_a_difference(&rule, shift, stream)).count();
-        let false_alarms = count(0.0, &mut stream);
+        let equal = |_: usize, stream: &mut Stream| stream.normal();
+        let false_alarms = differences_found(&rule, &equal);
         assert!(false_alarms <= 100, "{false_alarms} of 2,000");
-        let found = count(2.0, &mut stream);
+        let found = differences_found(&rule, &|i, stream| stream.normal() + 2.0 * i as f64);
         assert!(1_900 < found, "a difference of two deviations is found in {found} of 2,000");
         // The same looks without the correction raise the alarm too often: this is what it is for.
         let uncorrected = SequentialSeeds { confidence: 1.0 - 0.05 * rule.looks() as f64, ..rule };
-        let too_many = (0..2_000).filter(|_| finds_a_difference(&uncorrected, 0.0, &mut stream)).count();
+        let too_many = differences_found(&uncorrected, &equal);
         assert!(100 < too_many, "{too_many} of 2,000");
+    }
+
+    #[test]
+    fn agents_that_solve_a_world_or_do_not_are_not_told_apart_by_equal_scores_and_two_groups_take_ten_seeds() {
+        let from_five = SequentialSeeds { at_least: 5, at_most: 20, step: 5, ..SequentialSeeds::default() };
+        let from_ten = SequentialSeeds { at_least: 10, ..from_five };
+        let solved = |_: usize, stream: &mut Stream| f64::from(u8::from(stream.uniform() < 0.5));
+        let alarms = differences_found(&from_five, &solved);
+        assert!(alarms <= 100, "{alarms} of 2,000");
+        let two_groups = |agent: usize, stream: &mut Stream| solved(agent, stream) + 0.1 * stream.normal();
+        let (five, ten) = (differences_found(&from_five, &two_groups), differences_found(&from_ten, &two_groups));
+        assert!(150 < five && ten <= 120, "{five} and {ten} of 2,000");
+    }
+
+    /// In how many of 2,000 suites a difference is found.
+    fn differences_found(rule: &SequentialSeeds, score: &dyn Fn(usize, &mut Stream) -> f64) -> usize {
+        let mut stream = Stream::named(1, "sequential");
+        (0..2_000).filter(|_| finds_a_difference(rule, &mut stream, score)).count()
     }
 }

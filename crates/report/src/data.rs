@@ -151,7 +151,10 @@ pub fn curves(sections: &[Section]) -> Data {
                 "sigma_mean_abs",
                 "exploration",
             ]) {
-                for point in mean_curve(section.runs(world, agent), quantity, end) {
+                let runs = section.runs(world, agent);
+                for point in mean_curve(runs, quantity, end) {
+                    // The band of a single seed is not one over seeds.
+                    let (low, high) = point.band.filter(|_| 1 < runs.len()).unwrap_or((point.y, point.y));
                     data.rows.push(vec![
                         json!(i + 1),
                         json!(name),
@@ -159,8 +162,8 @@ pub fn curves(sections: &[Section]) -> Data {
                         json!(section.agents[agent].label),
                         json!(point.x.round() as u64),
                         json!(point.y),
-                        json!(point.band.map_or(point.y, |band| band.0)),
-                        json!(point.band.map_or(point.y, |band| band.1)),
+                        json!(low),
+                        json!(high),
                         json!(point.complete),
                     ]);
                 }

@@ -94,13 +94,20 @@ pub fn curve_grid(section: &Section, prefix: &str, quantity: Quantity) -> Option
 }
 
 /// How to read line and band.
-fn reading(section: &Section, quantity: Quantity) -> &'static str {
+fn reading(section: &Section, quantity: Quantity) -> String {
+    let over_seeds =
+        "Line: mean over seeds; band: from the lowest to the highest seed; thin line: not all seeds have come so far.";
+    let has_single_seeds =
+        section.worlds.iter().any(|world| (0..section.agents.len()).any(|agent| section.runs(world, agent).len() == 1));
     match (section.seeds(), quantity) {
-        (1, Quantity::Evaluation) => "Band: 95 % interval of the mean over episodes.",
-        (1, _) => "One seed.",
-        _ => {
-            "Line: mean over seeds; band: from the lowest to the highest seed; thin line: not all seeds have come so far."
+        (1, Quantity::Evaluation) => "Band: 95 % interval of the mean over episodes.".into(),
+        (1, _) => "One seed.".into(),
+        (_, Quantity::Evaluation) if has_single_seeds => {
+            format!(
+                "{over_seeds} Where an agent has one seed, the band is the 95 % interval of its mean over episodes."
+            )
         }
+        _ => over_seeds.into(),
     }
 }
 

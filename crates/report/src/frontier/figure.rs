@@ -33,7 +33,8 @@ pub fn of(world: &WorldFrontier, last: f64) -> Figure {
     let caption = format!(
         "{}, the last {:.0} % of training. Each curve is an agent, each marker a value of its knob: mean over seeds; thin \
          lines: from the lowest to the highest seed; small dots: single seeds. Left: bad episodes (or lost lives) per 1,000 \
-         interactions, logarithmic; no harm at all lies on the lower edge. Further right is more exploration: at equal \
+         interactions, logarithmic; no harm at all lies on the lower edge, and no exploratory \
+         action at all on the left one. Further right is more exploration: at equal \
          shares, lower is better on the left and higher on the right.",
         world.title,
         100.0 * last
@@ -44,8 +45,15 @@ pub fn of(world: &WorldFrontier, last: f64) -> Figure {
 }
 
 /// Logarithmic, labelled in percent.
-fn share_axis(shares: impl Iterator<Item = f64>) -> Axis {
+fn share_axis(shares: impl Iterator<Item = f64> + Clone) -> Axis {
+    let explores = shares.clone().any(|share| 0.0 < share);
     let mut axis = Axis::logarithmic("share of exploratory actions", shares, 6);
+    if !explores {
+        // The lower edge, where all points lie.
+        axis.ticks.truncate(1);
+        axis.ticks[0].1 = "0 %".into();
+        return axis;
+    }
     for (value, label) in &mut axis.ticks {
         let percent = 100.0 * *value;
         let decimals = (-percent.log10()).ceil().max(0.0) as usize;

@@ -3,7 +3,7 @@
 mod support;
 
 use sane_record::ExplorationByRisk;
-use sane_report::frontier::{FrontierRun, read_frontier_run};
+use sane_report::frontier::{Frontier, FrontierRun, read_frontier_run};
 use support::SyntheticRun;
 
 /// 20,000 interactions, of which the last 10,000 are measured. The interval from 9,000 to 12,000 straddles their beginning, and
@@ -111,4 +111,16 @@ fn the_return_is_the_mean_of_the_episodes_that_ended_in_the_measured_part() {
     assert_eq!((found.return_mean, found.episodes), (Some(15.0), 3));
     let none_ended = SyntheticRun { episode_length: 50_000, ..run };
     assert_eq!((measured(&none_ended).return_mean, measured(&none_ended).episodes), (None, 0));
+}
+
+#[test]
+fn agents_that_never_explore_lie_on_an_axis_that_begins_at_zero() {
+    let axis_of = |changed_share| {
+        let run = FrontierRun { changed_share, ..measured(&run("sane")) };
+        let files = Frontier::of(vec![run], Vec::new(), 0.5).files().unwrap();
+        let figure = files.into_iter().find(|file| file.path == "frontier-risky-road.svg").unwrap();
+        String::from_utf8(figure.bytes).unwrap()
+    };
+    assert!(axis_of(0.0).contains(">0 %<") && !axis_of(0.0).contains(">100 %<"));
+    assert!(axis_of(0.05).contains(">10 %<") && !axis_of(0.05).contains(">0 %<"));
 }

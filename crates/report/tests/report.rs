@@ -230,9 +230,16 @@ fn evaluations_while_training_have_a_curve_of_their_own_and_a_torn_line_is_left_
     let curves = file(&report, "curves.csv");
     let points: Vec<&str> = curves.lines().filter(|line| line.starts_with("1,evaluated_while_training")).collect();
     assert_eq!(points.len(), 3, "{points:?}");
-    assert!(points[1].starts_with("1,evaluated_while_training,boxing,sane,10000,30.0,"), "{points:?}");
+    // The columns are the lowest and the highest seed, and there is one; the spread over episodes is another thing.
+    assert_eq!(points[1], "1,evaluated_while_training,boxing,sane,10000,30.0,30.0,30.0,true");
     let files = report.files().unwrap();
     assert!(files.iter().any(|file| file.path == "figures/evaluated-while-training-boxing.svg"));
+    let of_episodes = "Where an agent has one seed, the band is the 95 % interval of its mean over episodes.";
+    assert!(page.contains("Band: 95 % interval of the mean over episodes.") && !page.contains(of_episodes));
+    for seed in 1..=2 {
+        SyntheticRun::small("boxing", "noisynet", seed, 50.0).write(root.path());
+    }
+    assert!(file(&self::report(root.path()), "index.html").contains(of_episodes));
 }
 
 #[test]

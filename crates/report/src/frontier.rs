@@ -126,7 +126,7 @@ impl Frontier {
         set_aside.extend(repeated);
         let recorded = || runs.iter().map(|run| &run.recorded);
         let swept = swept_keys(recorded().map(|run| (run.world.as_str(), run.agent.as_str(), &run.settings)));
-        let names: BTreeSet<(usize, String)> = recorded().map(|run| in_order(&run.agent)).collect();
+        let names: BTreeSet<(usize, String)> = recorded().map(|run| report_order(&run.agent)).collect();
         let mut looks: BTreeMap<String, Look> = BTreeMap::new();
         for (_, name) in names {
             let taken: Vec<Look> = looks.values().copied().collect();
@@ -233,7 +233,7 @@ impl Frontier {
 }
 
 /// Agents are shown in this order: the paper's first.
-fn in_order(agent: &str) -> (usize, String) {
+fn report_order(agent: &str) -> (usize, String) {
     (paper_position(agent).unwrap_or(usize::MAX), agent.to_owned())
 }
 
@@ -257,7 +257,7 @@ fn separated(sections: &[WorldFrontier]) -> Option<String> {
 fn curves(looks: &BTreeMap<String, Look>, runs: Vec<FrontierRun>, swept: &BTreeSet<String>) -> Vec<FrontierCurve> {
     let mut agents: BTreeMap<(usize, String), Vec<FrontierRun>> = BTreeMap::new();
     for run in runs {
-        agents.entry(in_order(&run.recorded.agent)).or_default().push(run);
+        agents.entry(report_order(&run.recorded.agent)).or_default().push(run);
     }
     agents.into_iter().map(|((_, agent), runs)| curve(looks[&agent], agent, runs, swept)).collect()
 }
